@@ -1,0 +1,5 @@
+//! Rules over time to minimal automata.
+#![forbid(unsafe_code)]
+
+pub mod diag;
+pub mod syntax;

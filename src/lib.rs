@@ -1,0 +1,3 @@
+//! tracelaw.
+#![forbid(unsafe_code)]
+pub mod ingest;
