@@ -2,4 +2,5 @@
 #![forbid(unsafe_code)]
 
 pub mod diag;
+pub mod semantics;
 pub mod syntax;

@@ -208,7 +208,7 @@ fn all_mistakes_with_their_places() {
     check_mistakes("a[3] & b", &[(1, "[3]")]);
     check_mistakes("a U[3] b", &[(3, "[3]")]);
     check_mistakes("a W[0,3] b & O[2,3] a & a ->[2] b", &[(3, "[0,3]"), (14, "[2,3]"), (28, "[2]")]);
-    check_mistakes("(a & ) | F) b", &[(5, ")"), (10, ")"), (12, "b")]);
+    check_mistakes("(a & ) | F) b", &[(5, ")"), (10, ")")]);
 }
 
 #[test]
