@@ -22,6 +22,7 @@ mod machine;
 mod minimize;
 mod mtdfa;
 mod obligations;
+pub mod semantics;
 pub mod syntax;
 mod translate;
 
