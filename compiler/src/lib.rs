@@ -2,5 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod diag;
+mod patterns;
 pub mod semantics;
 pub mod syntax;
+pub mod template;
