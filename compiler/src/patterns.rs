@@ -102,7 +102,7 @@ pub(crate) const PATTERNS: &[Template] = &[
         AFTER,
         "precedes(s, p) after q",
         "G !q | F(q & (!p W s))",
-        "from the first q on, the first p does not come before the first s",
+        "from some q on, the first p does not come before the first s, if there is a q",
     ),
     row(
         "precedes",
