@@ -5,3 +5,6 @@ pub mod case;
 // `gen` is a reserved word.
 #[path = "gen.rs"]
 pub mod generate;
+
+#[cfg(test)]
+mod reference;
