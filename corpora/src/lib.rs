@@ -8,3 +8,5 @@ pub mod generate;
 
 #[cfg(test)]
 mod reference;
+#[cfg(test)]
+mod texts;

@@ -23,7 +23,8 @@ fn traces(longest: usize) -> Vec<Vec<u64>> {
 }
 
 /// Operands that tell temporal operators apart: past and future, with and without need of a witness.
-const OPERANDS: &[&str] = &["a", "b", "!a", "X a", "WX b", "F b", "G a", "Y a", "Z b", "a S b", "H b", "true", "false"];
+const OPERANDS: &[&str] =
+    &["a", "b", "!a", "X a", "WX b", "F b", "G a", "Y a", "Z b", "a S b", "H b", "true", "false"];
 
 /// Whether `left` and `right` say the same about every position of every trace, with all operands in the places of `f`
 /// and `g`; positions past the end included if the law is one of the empty trace as well.
@@ -139,13 +140,27 @@ fn definitions_by_other_operators() {
 #[test]
 fn the_empty_trace() {
     let none = vec![];
-    for text in ["true", "G a", "WX a", "WX[2] a", "H a", "Z a", "a W b", "a R b", "a T b", "G[1,2] a", "!a", "!F a"] {
+    for text in
+        ["true", "G a", "WX a", "WX[2] a", "H a", "Z a", "a W b", "a R b", "a T b", "G[1,2] a", "!a", "!F a"]
+    {
         assert!(accepts(&read(text), &vocabulary(), &none), "{text}");
         assert!(!accepts(&read(&format!("!({text})")), &vocabulary(), &none), "{text}");
     }
-    for text in
-        ["false", "a", "X a", "X[2] a", "F a", "F[0,2] a", "a U b", "a U[0,1] b", "a M b", "Y a", "O a", "a S b", "at end true"]
-    {
+    for text in [
+        "false",
+        "a",
+        "X a",
+        "X[2] a",
+        "F a",
+        "F[0,2] a",
+        "a U b",
+        "a U[0,1] b",
+        "a M b",
+        "Y a",
+        "O a",
+        "a S b",
+        "at end true",
+    ] {
         assert!(!accepts(&read(text), &vocabulary(), &none), "{text}");
     }
     // The same past the end of a trace that has events.
