@@ -1,4 +1,4 @@
-//! Named rules: DECLARE, the two regulatory forms, PDDL3 constraints and, from [`crate::patterns`], the specification
+//! Named rules: DECLARE, the two regulatory forms, PDDL3 constraints and, from `patterns.rs`, the specification
 //! patterns. A template means its formula and nothing else; all of them are rows of one table.
 //!
 //! # Grammar
