@@ -170,14 +170,22 @@ impl Plan {
             self.operands.push((id, automaton));
             return Ok(());
         }
-        let (temporal, next) = match translator.formulas.core(id) {
-            Core::And(_) | Core::Or(_) => (false, next),
-            Core::Next { .. } => (true, true),
-            _ => (true, false),
-        };
-        if temporal {
+        if !matches!(translator.formulas.core(id), Core::And(_) | Core::Or(_)) {
             self.owed.push(id);
         }
+        self.attach_below(translator, id, next)
+    }
+
+    fn attach_below(&mut self, translator: &mut Translator<'_>, id: FormulaId, next: bool) -> Result<(), BuildError> {
+        if let Some(law) = translator.formulas.law(id) {
+            self.attach(translator, law.outer, false)?;
+            return self.attach(translator, law.inner, false);
+        }
+        let next = match translator.formulas.core(id) {
+            Core::And(_) | Core::Or(_) => next,
+            Core::Next { .. } => true,
+            _ => false,
+        };
         for child in translator.formulas.children(id) {
             self.attach(translator, child, next)?;
         }
@@ -216,20 +224,14 @@ struct Unit<'t, 'a> {
 impl<'t, 'a> Unit<'t, 'a> {
     fn new(translator: &'t mut Translator<'a>, id: FormulaId) -> Result<Self, BuildError> {
         let mut plan = Plan { owed: vec![id], operands: Vec::new(), seen: HashSet::with_hasher(hasher()) };
-        for child in translator.formulas.children(id) {
-            let next = matches!(translator.formulas.core(id), Core::Next { .. });
-            plan.attach(translator, child, next)?;
-        }
+        plan.attach_below(translator, id, false)?;
         let library = Library::new(translator.dd, plan.operands)?;
-        let included = library.included(translator.dd);
+        let conjunctive = translator.formulas.law(id).is_some_and(|law| law.conjunction);
+        let related = library.related(translator.dd, conjunctive);
         let kernel = translator.dd.sibling();
         let max_states = translator.limits.max_states;
-        let mut obligations = Obligations::new(translator.formulas, &plan.owed, &included, kernel, max_states)?;
-        if let Core::Release { rhs, .. } = *translator.formulas.core(id)
-            && let Some(&right) = library.of.get(&rhs)
-        {
-            obligations.include_in_right_side(translator.formulas, id, right, &included)?;
-        }
+        let mut obligations =
+            Obligations::new(translator.formulas, conjunctive, &plan.owed, &related, kernel, max_states)?;
         for (&operand, &language) in &library.of {
             obligations.set_language(operand, language);
         }
@@ -372,28 +374,16 @@ impl<'t, 'a> Unit<'t, 'a> {
                 let rest = self.translator.formulas.next(strong, steps - 1, arg);
                 self.goto(rest, !strong)?
             }
-            Core::Until { last, lhs, rhs } => {
-                let rest = match last {
-                    None => id,
-                    Some(last) => self.translator.formulas.until(Some(last - 1), lhs, rhs),
-                };
-                let later = self.goto(rest, false)?;
-                let now = self.successor(lhs)?;
-                let wait = self.combine(true, now, later)?;
-                let now = self.successor(rhs)?;
-                self.combine(false, now, wait)?
-            }
-            Core::Release { last, lhs, rhs } => {
-                let rest = match last {
-                    None => id,
-                    Some(last) => self.translator.formulas.release(Some(last - 1), lhs, rhs),
-                };
-                let later = self.goto(rest, true)?;
-                let now = self.successor(lhs)?;
-                let free = self.combine(false, now, later)?;
-                let now = self.successor(rhs)?;
-                self.combine(true, now, free)?
-            }
+            Core::Until { .. } | Core::Release { .. } => match self.translator.formulas.law(id) {
+                None => terminal(edge(REJECT, false)),
+                Some(law) => {
+                    let later = self.goto(law.rest, law.weak)?;
+                    let now = self.successor(law.inner)?;
+                    let inner = self.combine(!law.conjunction, now, later)?;
+                    let now = self.successor(law.outer)?;
+                    self.combine(law.conjunction, now, inner)?
+                }
+            },
             Core::Yesterday { .. } => self.remembered(id)?,
             Core::Since { lhs, rhs } => {
                 let before = self.remembered(id)?;
