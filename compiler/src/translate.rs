@@ -421,8 +421,8 @@ impl<'t, 'a> Unit<'t, 'a> {
     }
 
     /// Finds the past subformulas, inner ones first.
-    fn collect_past(&mut self, id: FormulaId, seen: &mut dd::Visited) {
-        if !self.translator.formulas.has_past(id) || !seen.insert(id.0) {
+    fn collect_past(&mut self, id: FormulaId, seen: &mut HashSet<FormulaId, ahash::RandomState>) {
+        if !self.translator.formulas.has_past(id) || !seen.insert(id) {
             return;
         }
         for child in self.translator.formulas.children(id) {
@@ -477,7 +477,7 @@ impl<'t, 'a> Unit<'t, 'a> {
     }
 
     fn run_with_past(mut self, id: FormulaId, start: u32) -> Result<Mtdfa, BuildError> {
-        self.collect_past(id, &mut dd::visited());
+        self.collect_past(id, &mut HashSet::with_hasher(hasher()));
         let mut states = PastStates::new();
         let mut asked = Asked { by_owed: HashMap::with_hasher(hasher()), by_formula: HashMap::with_hasher(hasher()) };
         let first = self.past.iter().map(|p| if p.initially { ACCEPT } else { REJECT }).collect();
@@ -508,7 +508,7 @@ impl<'t, 'a> Unit<'t, 'a> {
             }
             let mut numbers: HashMap<u32, u32, ahash::RandomState> = HashMap::with_hasher(hasher());
             let mut leaves = Vec::new();
-            self.translator.dd.leaves(&mut dd::visited(), joint, &mut leaves);
+            self.translator.dd.leaves(&mut dd::Visited::default(), joint, &mut leaves);
             for leaf in leaves {
                 let (main, memory) = tuples.unpack(leaf);
                 let state = self.past_state(&mut states, &mut asked, main >> 1, memory);
