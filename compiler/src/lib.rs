@@ -1,5 +1,6 @@
 //! Rules over time to minimal automata.
 #![forbid(unsafe_code)]
 
+pub mod config;
 pub mod diag;
 pub mod syntax;

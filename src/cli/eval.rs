@@ -45,7 +45,7 @@ pub(super) struct Args {
 }
 
 /// Requests that wait for a free worker; more would only use memory.
-const QUEUE: usize = 32;
+const QUEUE: usize = 8;
 
 pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
     let input: Box<dyn io::Read + Send> = match &args.file {

@@ -1,0 +1,3 @@
+//! What people read: diagnostics with their place in the text.
+
+pub mod diagnostics;
