@@ -239,21 +239,31 @@ impl<'a> Audit<'a> {
             let mut keyed = session.keyed.into_iter();
             for (i, (rule, monitor)) in self.plan.rules.iter().zip(session.monitors).enumerate() {
                 let events = session.steps.get(rule.stream).copied().unwrap_or(0);
+                // What stands if the rule has keys and no value appeared: there is nothing that it could be about.
+                let vacuous = Outcome {
+                    session: &session.name,
+                    rule: i,
+                    key: None,
+                    verdict: Verdict::Satisfied,
+                    breaches: &[],
+                    events,
+                };
                 let mut tell = |key: Option<&str>, mut monitor: Monitor| {
                     let verdict = end(rule, self.policy.semantics, &mut monitor);
-                    let (session, breaches) = (session.name.as_str(), monitor.breaches.as_slice());
-                    each(Outcome { session, rule: i, key, verdict, breaches, events });
+                    each(Outcome { key, verdict, breaches: &monitor.breaches, ..vacuous });
                 };
                 if rule.keyed.is_none() {
                     tell(None, monitor);
                     continue;
                 }
-                let Some(keyed) = keyed.next() else { continue };
-                if keyed.is_empty() {
-                    let (session, breaches) = (session.name.as_str(), [].as_slice());
-                    each(Outcome { session, rule: i, key: None, verdict: Verdict::Satisfied, breaches, events });
+                let mut keys = 0;
+                for (key, monitor) in keyed.next().into_iter().flat_map(Keyed::into_monitors) {
+                    tell(Some(&key), monitor);
+                    keys += 1;
                 }
-                keyed.into_monitors().for_each(|(key, monitor)| tell(Some(&key), monitor));
+                if keys == 0 {
+                    each(vacuous);
+                }
             }
         }
     }

@@ -50,10 +50,6 @@ pub(super) struct Keyed {
 }
 
 impl Keyed {
-    pub(super) fn is_empty(&self) -> bool {
-        self.monitors.is_empty()
-    }
-
     pub(super) fn into_monitors(self) -> impl Iterator<Item = (String, Monitor)> {
         self.monitors.into_iter()
     }
