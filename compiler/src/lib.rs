@@ -3,4 +3,5 @@
 
 pub mod config;
 pub mod diag;
+pub mod semantics;
 pub mod syntax;

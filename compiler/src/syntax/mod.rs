@@ -1,6 +1,13 @@
 //! Text to tree and back.
 
 mod ast;
+pub(crate) mod lexer;
+pub(crate) mod parser;
+mod print;
+#[cfg(test)]
+mod tests;
+
+pub use parser::parse;
 
 pub use ast::{Ast, Binary, Bounds, Expr, Unary};
 
