@@ -121,8 +121,8 @@ impl Policy {
 
     /// Why `letter` cannot be, given what the policy says about its propositions.
     #[must_use]
-    pub fn contradiction(&self, _letter: &[u64]) -> Option<String> {
-        None
+    pub fn contradiction(&self, letter: &[u64]) -> Option<String> {
+        crate::label::contradiction(&self.vocabulary, &self.exclusive, self.one_per_event, letter)
     }
 }
 
