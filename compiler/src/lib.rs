@@ -3,5 +3,7 @@
 
 pub mod config;
 pub mod diag;
+mod patterns;
 pub mod semantics;
 pub mod syntax;
+pub mod template;
