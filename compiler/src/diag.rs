@@ -187,11 +187,19 @@ pub fn locate(text: &str, offset: usize) -> (usize, usize) {
     (line, before.get(line_start..).unwrap_or("").chars().count() + 1)
 }
 
+/// Names longer than this many bytes are neither suggested nor helped.
+const MAX_SUGGESTED: usize = 100;
+
 /// Of `names`, the one most like `wanted`, if any is alike enough to be worth suggesting.
 #[must_use]
 pub fn suggest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // The distance takes the product of the lengths in time and space.
+    if wanted.len() > MAX_SUGGESTED {
+        return None;
+    }
     names
         .into_iter()
+        .filter(|n| n.len() <= MAX_SUGGESTED)
         .map(|n| (strsim::damerau_levenshtein(&wanted.to_lowercase(), &n.to_lowercase()), n))
         .filter(|(d, n)| *d <= 1 + wanted.chars().count().max(n.chars().count()) / 4)
         .min_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(b.1)))

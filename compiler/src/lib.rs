@@ -22,8 +22,10 @@ mod machine;
 mod minimize;
 mod mtdfa;
 mod obligations;
+mod patterns;
 pub mod semantics;
 pub mod syntax;
+pub mod template;
 mod translate;
 
 use std::time::Instant;

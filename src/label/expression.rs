@@ -1,6 +1,7 @@
 //! Checked expressions: names resolved, patterns compiled, everything else refused with its place.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cel::common::ast::{CallExpr, ComprehensionExpr, Expr, LiteralValue, SourceInfo, operators};
 use cel::parser::Expression as Tree;
@@ -29,6 +30,11 @@ impl Expression {
     pub fn text(&self) -> &str {
         &self.text
     }
+
+    /// The propositions it refers to.
+    pub(crate) fn references(&self) -> &[u32] {
+        &self.references
+    }
 }
 
 /// What an expression is for, and with it what it may say.
@@ -56,8 +62,9 @@ pub(crate) fn check_all(
     names: &HashMap<&str, u32>,
 ) -> Vec<(Option<Expression>, Report)> {
     let texts: Vec<&str> = sources.iter().map(|s| s.text).collect();
+    let suggestions = AtomicUsize::new(0);
     parse_all(&texts, &|i, parsed| match (sources.get(i), parsed) {
-        (Some(source), Ok(parsed)) => check(source, names, &parsed),
+        (Some(source), Ok(parsed)) => check(source, names, &suggestions, &parsed),
         (_, Err(report)) => (None, report),
         (None, Ok(_)) => (None, Report::new()),
     })
@@ -191,10 +198,19 @@ pub(super) enum Node {
 const FUNCTIONS: [&str; 10] =
     ["startsWith", "endsWith", "contains", "matches", "size", "int", "double", "string", "exists", "all"];
 
-fn check(source: &Source<'_>, names: &HashMap<&str, u32>, parsed: &Parsed) -> (Option<Expression>, Report) {
+/// Each suggestion compares with all names, so a policy of nothing but mistakes gets no more than these.
+const MAX_SUGGESTIONS: usize = 200;
+
+fn check(
+    source: &Source<'_>,
+    names: &HashMap<&str, u32>,
+    suggestions: &AtomicUsize,
+    parsed: &Parsed,
+) -> (Option<Expression>, Report) {
     let mut checker = Checker {
         source,
         names,
+        suggestions,
         places: &parsed.places,
         // The parser counts characters.
         bytes: source.text.char_indices().map(|(i, _)| i).chain([source.text.len()]).collect(),
@@ -232,6 +248,8 @@ fn check(source: &Source<'_>, names: &HashMap<&str, u32>, parsed: &Parsed) -> (O
 struct Checker<'a> {
     source: &'a Source<'a>,
     names: &'a HashMap<&'a str, u32>,
+    /// How many were made in this policy.
+    suggestions: &'a AtomicUsize,
     places: &'a SourceInfo,
     bytes: Vec<usize>,
     scope: Vec<&'a str>,
@@ -373,7 +391,11 @@ impl<'a> Checker<'a> {
                 let known = Variable::ALL.iter().map(|(n, _)| *n).chain(self.names.keys().copied());
                 let known =
                     known.chain(["calls", "all", "matched"].into_iter().filter(|_| self.whole_steps(name)));
-                let help = match suggest(name, known) {
+                let near = match self.suggestions.fetch_add(1, Ordering::Relaxed) {
+                    ..MAX_SUGGESTIONS => suggest(name, known),
+                    _ => None,
+                };
+                let help = match near {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!(
                         "the tool of that name is written `tool == \"{name}\"`, an argument `args.{name}`"

@@ -1,11 +1,23 @@
 //! Policies: the rules of a file, with the propositions they speak about.
 
+mod check;
+mod document;
+mod draft;
+mod inline;
+mod order;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
 use std::path::Path;
 
 use tracelaw_compiler::diag::{Report, Span};
 use tracelaw_compiler::syntax::Ast;
+use tracelaw_runtime::Letter;
 
-use crate::ingest::Event;
+use crate::ingest::{Event, Kind};
 use crate::label::{Expression, Labeller};
 
 pub use tracelaw_compiler::config::{AfterViolation, Semantics};
@@ -93,8 +105,12 @@ impl Steps {
     /// Whether `event` with its `letter` is a step.
     #[must_use]
     pub fn includes(&self, event: &Event, letter: &[u64]) -> bool {
-        let _ = (event, letter);
-        true
+        match self {
+            Steps::Calls => event.kind == Kind::Call,
+            Steps::All => true,
+            Steps::Matched => letter.iter().any(|word| *word != 0),
+            Steps::Where(expression) => expression.is_true(event, letter),
+        }
     }
 }
 
@@ -106,8 +122,18 @@ impl Policy {
     ///
     /// # Errors
     /// All mistakes of the text at once.
-    pub fn parse(_text: &str, _name_hint: &str) -> Result<Policy, Report> {
-        Err(Report::new())
+    pub fn parse(text: &str, name_hint: &str) -> Result<Policy, Report> {
+        let hint = Path::new(name_hint);
+        let json = match hint.extension().and_then(|e| e.to_str()) {
+            Some(e) if e.eq_ignore_ascii_case("json") => true,
+            Some(e) if e.eq_ignore_ascii_case("toml") => false,
+            _ => text.trim_start_matches('\u{feff}').trim_start().starts_with('{'),
+        };
+        let mut report = Report::new();
+        let root = if json { document::json(text, &mut report) } else { document::toml(text, &mut report) };
+        let readable = !report.iter().any(|d| d.code == "syntax");
+        let draft = draft::draft(root, readable, &mut report);
+        check::check(draft, &hint.file_stem().unwrap_or_default().to_string_lossy(), report)
     }
 
     /// Reads a policy from a file.
@@ -139,3 +165,14 @@ pub enum LoadError {
         report: Report,
     },
 }
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoadError::Read(error) => write!(f, "cannot read the policy: {error}"),
+            LoadError::Report { report, .. } => write!(f, "mistakes in the policy: {report}"),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}

@@ -11,9 +11,6 @@ use crate::diag::{Diagnostic, Report, Span, suggest};
 /// After that many mistakes the text is hardly a formula, and more of them help nobody.
 const MAX_MISTAKES: usize = 100;
 
-/// Trees are walked by recursion, so no limit may allow them to grow deeper than this.
-const DEEPEST: usize = 4_000;
-
 /// Reads a formula.
 ///
 /// # Complexity
@@ -50,7 +47,7 @@ pub(crate) fn parse_tokens(
     dialect: Dialect,
     limits: &Limits,
 ) -> Result<Ast, Report> {
-    let max_depth = limits.max_depth.min(DEEPEST);
+    let max_depth = limits.depth();
     let mut parser = Parser {
         text,
         tokens,
@@ -802,7 +799,7 @@ fn up_to(last: u32) -> Bounds {
 }
 
 /// The start of a text that may be long.
-fn clip(text: &str) -> String {
+pub(crate) fn clip(text: &str) -> String {
     const LONGEST: usize = 40;
     match text.char_indices().nth(LONGEST) {
         Some((i, _)) => format!("{}…", text.get(..i).unwrap_or("")),
