@@ -1,6 +1,5 @@
 //! Policies and formulas as arguments, with their mistakes told on standard error.
 
-use std::io::IsTerminal;
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -21,8 +20,8 @@ impl Text {
     /// Draws the report over the text.
     pub(super) fn show(&self, report: &Report) {
         if !report.is_empty() {
-            let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-            say(diagnostics::render(report, &self.text, &self.name, colours).trim_end());
+            let colour = diagnostics::may_colour(&std::io::stderr());
+            say(diagnostics::render(report, &self.text, &self.name, colour).trim_end());
         }
     }
 
