@@ -15,7 +15,6 @@ use std::path::Path;
 
 use tracelaw_compiler::diag::{Report, Span};
 use tracelaw_compiler::syntax::Ast;
-use tracelaw_runtime::Letter;
 
 use crate::ingest::{Event, Kind};
 use crate::label::{Expression, Labeller};

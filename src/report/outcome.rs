@@ -186,7 +186,8 @@ impl<'a, W: Write> Human<'a, W> {
         }
         let broken = self.tallies.iter().filter(|t| t.count(Verdict::Violated) > 0).count();
         let (rules, sessions) = (self.policy.rules.len(), self.sessions);
-        writeln!(out, "{broken} of {rules} rules broken, {sessions} sessions")?;
+        let plural = if sessions == 1 { "" } else { "s" };
+        writeln!(out, "{broken} of {rules} rules broken, {sessions} session{plural} judged")?;
         self.out.flush()
     }
 }
