@@ -52,9 +52,13 @@ mod tests {
     #[test]
     fn at_most_one_of_a_set_and_exactly_one_of_all() {
         let names: Vec<String> = (0..70).map(|i| format!("p{i}")).collect();
-        let why = |exclusive: &[Vec<u32>], one, letter: [u64; 2]| contradiction(&names, exclusive, one, &letter);
+        let why =
+            |exclusive: &[Vec<u32>], one, letter: [u64; 2]| contradiction(&names, exclusive, one, &letter);
         assert_eq!(why(&[vec![0, 65]], false, [0b11, 0]), None);
-        assert!(why(&[vec![1, 65]], false, [0b10, 0b10]).is_some_and(|m| m.contains("`p1` and `p65` hold together")));
+        assert!(
+            why(&[vec![1, 65]], false, [0b10, 0b10])
+                .is_some_and(|m| m.contains("`p1` and `p65` hold together"))
+        );
         assert_eq!(why(&[vec![1, 1]], false, [0b10, 0]), None);
         assert_eq!(why(&[], true, [0, 1]), None);
         assert!(why(&[], true, [0, 0]).is_some_and(|m| m.contains("none of the propositions holds")));
