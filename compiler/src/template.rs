@@ -258,7 +258,7 @@ const CONSTRAINTS: &[Template] = &[
         "sometime-before",
         "sometime-before f g",
         "(!f & !g) W (!f & g)",
-        "g holds at some event before the first f",
+        "g holds at some event before the first f, if there is an f",
     )
     .written(Syntax::Constraint),
     Template::new("at end", "at end f", "at end f", "f holds at the last event").written(Syntax::Constraint),
