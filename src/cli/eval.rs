@@ -329,7 +329,7 @@ impl Run<'_> {
 
     /// Why the letter cannot be.
     fn contradiction(&self) -> Option<String> {
-        crate::label::contradiction(self.vocabulary, &self.options.exclusive, self.options.one_of_all, &self.letter)
+        tracelaw::label::contradiction(self.vocabulary, &self.options.exclusive, self.options.one_of_all, &self.letter)
     }
 }
 

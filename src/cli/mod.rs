@@ -52,6 +52,8 @@ enum Ended {
 enum Failure {
     /// What to tell the user, after `error: `.
     Message(String),
+    /// It has been said on standard error.
+    Told,
     /// Standard output could not be written.
     Output(io::Error),
 }
@@ -89,6 +91,7 @@ pub(crate) fn run() -> ExitCode {
     };
     match failure {
         Failure::Message(message) => say_error(&message),
+        Failure::Told => {}
         // Whoever read our output has seen enough, as `head` does.
         Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
         Failure::Output(error) => say_error(&format!("cannot write to standard output: {error}")),

@@ -5,6 +5,7 @@
 
 mod evaluate;
 mod expression;
+mod letters;
 mod index;
 mod parse;
 
@@ -12,6 +13,7 @@ mod parse;
 mod tests;
 
 pub use expression::Expression;
+pub use letters::contradiction;
 pub(crate) use expression::{Role, Source, check_all};
 
 use std::fmt;

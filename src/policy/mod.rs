@@ -15,7 +15,6 @@ use std::path::Path;
 
 use tracelaw_compiler::diag::{Report, Span};
 use tracelaw_compiler::syntax::Ast;
-use tracelaw_runtime::Letter;
 
 use crate::ingest::{Event, Kind};
 use crate::label::{Expression, Labeller};
@@ -148,34 +147,7 @@ impl Policy {
     /// Why `letter` cannot be, given what the policy says about its propositions.
     #[must_use]
     pub fn contradiction(&self, letter: &[u64]) -> Option<String> {
-        let letter = Letter(letter);
-        let name = |p: u32| self.vocabulary.get(p as usize).map_or("", String::as_str);
-        let quoted = |held: Vec<u32>| held.into_iter().map(|p| format!("`{}`", name(p))).collect::<Vec<_>>();
-        if self.one_per_event {
-            let all = (0u32..).take(self.vocabulary.len());
-            let held = quoted(all.filter(|p| letter.contains(*p)).collect());
-            if held.is_empty() {
-                return Some(
-                    "none of the propositions holds, where `one_per_event` promises exactly one; \
-                     `exclusive` promises at most one of a set"
-                        .to_owned(),
-                );
-            }
-            if held.len() > 1 {
-                let held = held.join(" and ");
-                return Some(format!("{held} hold together, where `one_per_event` promises exactly one"));
-            }
-        }
-        for set in &self.exclusive {
-            let held = quoted(set.iter().copied().filter(|p| letter.contains(*p)).collect());
-            if held.len() > 1 {
-                return Some(format!(
-                    "{} hold together, where `exclusive` promises at most one",
-                    held.join(" and ")
-                ));
-            }
-        }
-        None
+        crate::label::contradiction(&self.vocabulary, &self.exclusive, self.one_per_event, letter)
     }
 }
 

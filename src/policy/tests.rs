@@ -392,12 +392,12 @@ fn letters_that_cannot_be() {
     };
     let one = policy("one_per_event = true");
     assert_eq!(one.contradiction(&[0b010]), None);
-    assert!(one.contradiction(&[0b101]).unwrap().starts_with("`a` and `c` hold together"));
-    assert!(one.contradiction(&[0]).unwrap().contains("none of the propositions holds"));
+    assert!(one.contradiction(&[0b101]).unwrap().starts_with("`a` and `c` hold at once"));
+    assert!(one.contradiction(&[0]).unwrap().contains("no proposition holds"));
     assert!(one.contradiction(&[]).unwrap().contains("`exclusive`"));
     let some = policy("exclusive = [['a', 'b'], ['b', 'c']]");
     assert_eq!((some.contradiction(&[0]), some.contradiction(&[0b101])), (None, None));
-    assert!(some.contradiction(&[0b110]).unwrap().starts_with("`b` and `c` hold together"));
+    assert!(some.contradiction(&[0b110]).unwrap().starts_with("`b` and `c` hold at once"));
     assert_eq!(policy("").contradiction(&[0b111]), None);
 }
 

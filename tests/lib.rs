@@ -1,0 +1,3 @@
+//! All integration tests in one binary, so that it links once.
+
+mod cli;
