@@ -342,10 +342,8 @@ fn compare(comparison: Comparison, left: &Value<'_>, right: &Value<'_>) -> Resul
     match (left, right) {
         (Value::Number(a), Value::Number(b)) => Ok(a.compare(*b).is_some_and(wanted)),
         (Value::Text(a), Value::Text(b)) => Ok(wanted(a.cmp(b))),
-        (Value::Number(_), other) => Err(other.clash("an order", "a number")),
-        (Value::Text(_), other) => Err(other.clash("an order", "a text")),
-        (other, Value::Null) if !matches!(other, Value::Null) => Err(Stop::Missing),
-        (other, _) => Err(other.clash("an order", "a number or a text")),
+        (Value::Null, _) | (_, Value::Null) => Err(Stop::Missing),
+        (a, b) => Err(Stop::Clash(format!("{} and {} have no order", a.kind(), b.kind()))),
     }
 }
 

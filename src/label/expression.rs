@@ -212,8 +212,6 @@ fn check(
         names,
         suggestions,
         places: &parsed.places,
-        // The parser counts characters.
-        bytes: source.text.char_indices().map(|(i, _)| i).chain([source.text.len()]).collect(),
         scope: Vec::new(),
         references: BTreeMap::new(),
         attempted: false,
@@ -251,7 +249,6 @@ struct Checker<'a> {
     /// How many were made in this policy.
     suggestions: &'a AtomicUsize,
     places: &'a SourceInfo,
-    bytes: Vec<usize>,
     scope: Vec<&'a str>,
     references: BTreeMap<u32, Span>,
     attempted: bool,
@@ -279,10 +276,14 @@ impl<'a> Checker<'a> {
 
     /// Where the token of a node stands: a name, a literal, an operator or the bracket of a call.
     fn span(&self, id: u64) -> Span {
-        let byte = |at: u32| self.bytes.get(at as usize).copied().unwrap_or(self.source.text.len());
+        let text = self.source.text;
         match self.places.offset_for(id) {
-            Some((first, last)) => Span::new(byte(first), byte(last.max(first).saturating_add(1))),
-            None => Span::new(0, self.source.text.len()),
+            // Bytes, the last one included; a token begins and ends with a character of one byte.
+            Some((first, last)) => {
+                let (start, end) = (first as usize, last.max(first) as usize + 1);
+                if text.get(start..end).is_some() { Span::new(start, end) } else { Span::new(0, text.len()) }
+            }
+            None => Span::new(0, text.len()),
         }
     }
 

@@ -89,7 +89,7 @@ fn syntax_error(text: &str, error: &ParseError) -> Diagnostic {
         return Diagnostic::error("syntax", Span::new(0, text.len()), "the expression is empty")
             .with_help("an expression that always holds is `true`");
     }
-    if rest.trim().is_empty() && error.msg.contains("input") {
+    if rest.trim().is_empty() && error.msg.starts_with("Syntax error") {
         return Diagnostic::error("syntax", Span::new(start, start), "the expression ends too early");
     }
     if error.msg.contains("token recognition error") && rest.starts_with(['\'', '"']) {

@@ -240,7 +240,9 @@ impl<'d> Checker<'d, '_> {
         rules.iter().for_each(|ast| {
             uses_of(ast.as_ref(), &mut used);
         });
-        for (_, define) in draft.defines.iter().enumerate().filter(|(i, _)| !used.contains(i)) {
+        // A formula that could not be read may use any of them.
+        let all_read = defines.iter().chain(&rules).all(Option::is_some);
+        for (_, define) in draft.defines.iter().enumerate().filter(|(i, _)| all_read && !used.contains(i)) {
             let message = format!("no rule uses the named formula `{}`", define.name);
             self.report.push(Diagnostic::warning("unused", define.name_span, message));
         }
