@@ -85,7 +85,8 @@ fn log_name(raw: &RawValue) -> Option<String> {
 /// A log, a sample, or a bare timeline.
 fn record(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str>) -> Step {
     if !records::is_object(raw) {
-        return feed.problem(text.line_of(raw), "record is no object, expected an evaluation log or a sample");
+        return feed
+            .problem(text.line_of(raw), "record is no object, expected an evaluation log or a sample");
     }
     let fields = records::fields(raw);
     if let Some(samples) = fields.get("samples").filter(|raw| records::is_array(raw)) {
@@ -133,7 +134,8 @@ fn sample(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str
         return done;
     }
     let known = conversation(feed, session.clone(), &messages, &events)?;
-    let calls_beside = tool_events(&events).any(|event| str_at(event, "id").is_some_and(|id| !known.contains(id)));
+    let calls_beside =
+        tool_events(&events).any(|event| str_at(event, "id").is_some_and(|id| !known.contains(id)));
     if calls_beside {
         let mut transcript = Transcript::new(format!("{session}/events"));
         let done = timeline(feed, &mut transcript, &events, &known);
@@ -185,10 +187,15 @@ fn conversation(
             // What an approver refused is an error of type `approval`, if the message does not say so itself.
             if refused.contains(id.as_str()) && !json::has(&message, "error") {
                 message["error"] = serde_json::json!({"type": "approval"});
-            } else if let Some(error) = event.and_then(|event| event.get("error")).filter(|error| !error.is_null())
+            } else if let Some(error) =
+                event.and_then(|event| event.get("error")).filter(|error| !error.is_null())
                 && !json::has(&message, "error")
             {
                 message["error"] = error.clone();
+            }
+            // Inspect has a place for errors: a text that looks like one is none.
+            if !json::has(&message, "error") {
+                message["is_error"] = Value::Bool(false);
             }
         }
         done = match (&id, str_at(&message, "function")) {
@@ -244,7 +251,9 @@ fn timeline_event(
     match str_at(event, "event") {
         Some("model") => {
             let output = event.get("output").unwrap_or(&Value::Null);
-            if let Some(message) = array_at(output, "choices").first().and_then(|choice| choice.get("message")) {
+            if let Some(message) =
+                array_at(output, "choices").first().and_then(|choice| choice.get("message"))
+            {
                 let text = content_text(message.get("content").unwrap_or(&Value::Null));
                 let group = to.new_group();
                 for id in array_at(message, "tool_calls").iter().filter_map(|call| str_at(call, "id")) {
@@ -255,7 +264,11 @@ fn timeline_event(
             if known.is_empty() {
                 let name = || "model".to_owned();
                 let status = if json::has(event, "error") { Status::Error } else { Status::Ok };
-                to.push(feed, Event { kind: Kind::Span, tool: name(), text: name(), status, ts, ..Event::default() }, line);
+                to.push(
+                    feed,
+                    Event { kind: Kind::Span, tool: name(), text: name(), status, ts, ..Event::default() },
+                    line,
+                );
             }
         }
         Some("tool") => {
@@ -277,8 +290,16 @@ fn timeline_event(
                 && let Some(tool) = str_at(call, "function")
             {
                 let args = call.get("arguments").cloned().unwrap_or_default();
-                let (group, text) = issued.get(id).cloned().unwrap_or_else(|| (to.new_group(), String::new()));
-                let event = Event { tool: tool.to_owned(), args, text, ts, status: Status::Denied, ..Event::default() };
+                let (group, text) =
+                    issued.get(id).cloned().unwrap_or_else(|| (to.new_group(), String::new()));
+                let event = Event {
+                    tool: tool.to_owned(),
+                    args,
+                    text,
+                    ts,
+                    status: Status::Denied,
+                    ..Event::default()
+                };
                 to.call(feed, Some(id), group, event, line);
             } else {
                 feed.skip("`approval` event");
@@ -305,13 +326,14 @@ fn tool_event(
     let mut outcome = tool_outcome(feed, event, event.get("result").unwrap_or(&Value::Null));
     let flagged = |key| event.get(key).and_then(Value::as_bool) == Some(true);
     // Inspect has a place for errors: a text that looks like one is none.
-    outcome.status = match outcome.status {
-        _ if flagged("pending") => Status::Unknown,
-        Status::Ok | Status::Error | Status::Unknown if !json::has(event, "error") => {
-            if flagged("failed") { Status::Error } else { Status::Ok }
-        }
-        status => status,
-    };
+    outcome.status =
+        match outcome.status {
+            _ if flagged("pending") => Status::Unknown,
+            Status::Ok | Status::Error | Status::Unknown if !json::has(event, "error") => {
+                if flagged("failed") { Status::Error } else { Status::Ok }
+            }
+            status => status,
+        };
     if let Some(refused) = to.take_open(id) {
         outcome.status = Status::Denied;
         to.settle(refused, outcome);
@@ -319,7 +341,8 @@ fn tool_event(
     }
     let (group, text) = issued.get(id).cloned().unwrap_or_else(|| (to.new_group(), String::new()));
     let args = event.get("arguments").cloned().unwrap_or_default();
-    let call = to.call(feed, None, group, Event { tool: tool.to_owned(), args, text, ts, ..Event::default() }, line);
+    let call =
+        to.call(feed, None, group, Event { tool: tool.to_owned(), args, text, ts, ..Event::default() }, line);
     to.settle(call, outcome);
     Ok(())
 }

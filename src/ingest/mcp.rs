@@ -50,7 +50,9 @@ impl Reader {
             .filter(|message| message.is_object() || message.is_array())
             .unwrap_or(record);
         match message {
-            Value::Array(batch) => batch.iter().try_for_each(|message| self.message(feed, record, message, line)),
+            Value::Array(batch) => {
+                batch.iter().try_for_each(|message| self.message(feed, record, message, line))
+            }
             message => self.message(feed, record, message, line),
         }
     }
@@ -122,7 +124,8 @@ impl Reader {
                 Ok(())
             }
             Some(calls) => {
-                let message = format!("result of id `{}` is ambiguous: {} calls in flight have it", key.2, calls.len());
+                let message =
+                    format!("result of id `{}` is ambiguous: {} calls in flight have it", key.2, calls.len());
                 self.ambiguous.insert(key, calls.len() - 1);
                 feed.problem_help(line, message, "the calls are kept, their status is unknown")
             }
@@ -137,14 +140,17 @@ impl Reader {
     /// The session of a message: the recorder's, else the connection, else the file's.
     fn session(&mut self, feed: &Feed<'_>, record: &Value, message: &Value) -> usize {
         let meta = || json::name_of(message.get("params")?.get("_meta")?, &["sessionId", "session_id"]);
-        let name = json::name_of(record, &["session", "session_id", "sessionId", "mcp-session-id", "Mcp-Session-Id"])
-            .or_else(|| {
-                let headers = record.get("headers")?;
-                json::name_of(headers, &["mcp-session-id", "Mcp-Session-Id"])
-            })
-            .or_else(meta)
-            .or_else(|| json::name_of(record, &["conn", "connection", "conn_id", "connection_id"]))
-            .unwrap_or_else(|| feed.session().to_owned());
+        let name = json::name_of(
+            record,
+            &["session", "session_id", "sessionId", "mcp-session-id", "Mcp-Session-Id"],
+        )
+        .or_else(|| {
+            let headers = record.get("headers")?;
+            json::name_of(headers, &["mcp-session-id", "Mcp-Session-Id"])
+        })
+        .or_else(meta)
+        .or_else(|| json::name_of(record, &["conn", "connection", "conn_id", "connection_id"]))
+        .unwrap_or_else(|| feed.session().to_owned());
         match self.by_name.get(&name) {
             Some(&index) => index,
             None => {
@@ -189,7 +195,10 @@ fn outcome(feed: &Feed<'_>, message: &Value) -> Outcome {
     if let Some(error) = message.get("error").filter(|error| !error.is_null()) {
         let said = str_at(error, "message").unwrap_or_default();
         let refused = said.to_lowercase().starts_with("denied") || denied(feed.options, said, 400);
-        return Outcome { result: error.clone(), status: if refused { Status::Denied } else { Status::Error } };
+        return Outcome {
+            result: error.clone(),
+            status: if refused { Status::Denied } else { Status::Error },
+        };
     }
     let result = message.get("result").unwrap_or(&Value::Null);
     let failed = result.get("isError").and_then(Value::as_bool).unwrap_or(false);

@@ -38,7 +38,8 @@ struct Span {
 pub(super) fn read(feed: &mut Feed<'_>, source: Source) -> Step {
     let mut spans = Vec::new();
     let nothing = BTreeMap::new();
-    let done = records::for_each(feed, source, |feed, text, raw| request(feed, &mut spans, text, raw, &nothing, 0));
+    let done =
+        records::for_each(feed, source, |feed, text, raw| request(feed, &mut spans, text, raw, &nothing, 0));
     emit(feed, spans);
     done
 }
@@ -97,7 +98,9 @@ fn request(
             found = true;
             request(feed, spans, text, inner, inherited, depth + 1)?;
         }
-        for inner in ["trace", "data"].iter().filter_map(|key| fields.get(*key)).filter(|raw| records::is_object(raw)) {
+        for inner in
+            ["trace", "data"].iter().filter_map(|key| fields.get(*key)).filter(|raw| records::is_object(raw))
+        {
             found = true;
             request(feed, spans, text, inner, inherited, depth + 1)?;
         }
@@ -132,7 +135,9 @@ fn span(feed: &mut Feed<'_>, value: &Value, inherited: &Attributes, line: Option
     };
     let nanoseconds = ["startTimeUnixNano", "start_time_unix_nano"];
     let (start, end) = match number(&nanoseconds) {
-        Some(start) => (Some(start), number(&["endTimeUnixNano", "end_time_unix_nano"]).filter(|&end| end > 0)),
+        Some(start) => {
+            (Some(start), number(&["endTimeUnixNano", "end_time_unix_nano"]).filter(|&end| end > 0))
+        }
         None => {
             let start = number(&["startTime"]).map(|micros| micros.saturating_mul(1000));
             let duration = number(&["duration"]).map(|micros| micros.saturating_mul(1000));
@@ -170,9 +175,7 @@ fn attributes(holder: &Value) -> Map<String, Value> {
     match holder.get("attributes").or_else(|| holder.get("tags")) {
         Some(Value::Array(list)) => list
             .iter()
-            .filter_map(|entry| {
-                Some((str_at(entry, "key")?.to_owned(), any_value(entry.get("value")?, 0)))
-            })
+            .filter_map(|entry| Some((str_at(entry, "key")?.to_owned(), any_value(entry.get("value")?, 0))))
             .collect(),
         Some(Value::Object(map)) => map.clone(),
         _ => Map::new(),
@@ -225,8 +228,16 @@ fn failure(span: &Value, attributes: &Map<String, Value>) -> (bool, String) {
 
 /// `error.type` of a call that was refused: there is no standard for it, these are in use.
 const REFUSED: &[&str] = &[
-    "permission_denied", "denied", "rejected", "approval", "approval_denied", "approval_rejected", "policy_denied",
-    "policy_violation", "blocked", "refused",
+    "permission_denied",
+    "denied",
+    "rejected",
+    "approval",
+    "approval_denied",
+    "approval_rejected",
+    "policy_denied",
+    "policy_violation",
+    "blocked",
+    "refused",
 ];
 
 fn status(feed: &Feed<'_>, span: &Span) -> Status {
@@ -254,7 +265,9 @@ fn tool(name: &str, attributes: &Map<String, Value>) -> Option<String> {
     if !is_call {
         return None;
     }
-    let named = ["gen_ai.tool.name", "tool.name", "mcp.tool.name", "traceloop.entity.name"].into_iter().find_map(text);
+    let named = ["gen_ai.tool.name", "tool.name", "mcp.tool.name", "traceloop.entity.name"]
+        .into_iter()
+        .find_map(text);
     Some(named.or(by_name).unwrap_or(name).to_owned())
 }
 
@@ -326,12 +339,8 @@ const ARGUMENTS: &[&str] = &[
     "traceloop.entity.input",
 ];
 
-const RESULTS: &[&str] = &[
-    "gen_ai.tool.call.result",
-    "gcp.vertex.agent.tool_response",
-    "output.value",
-    "traceloop.entity.output",
-];
+const RESULTS: &[&str] =
+    &["gen_ai.tool.call.result", "gcp.vertex.agent.tool_response", "output.value", "traceloop.entity.output"];
 
 fn link(spans: &mut [Span]) {
     let mut by_id: HashMap<(String, String), usize> = HashMap::new();
@@ -379,7 +388,11 @@ fn from_parents<T: Clone>(spans: &[Span], answer: impl Fn(usize, Option<&T>) -> 
             answers[index] = Some(answer(index, parent));
         }
     }
-    answers.into_iter().enumerate().map(|(index, found)| found.unwrap_or_else(|| answer(index, None))).collect()
+    answers
+        .into_iter()
+        .enumerate()
+        .map(|(index, found)| found.unwrap_or_else(|| answer(index, None)))
+        .collect()
 }
 
 fn depths(spans: &[Span]) -> Vec<usize> {
