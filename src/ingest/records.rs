@@ -26,6 +26,11 @@ impl<'t> Text<'t> {
         Text { text, first_line, known: Cell::new((0, first_line)) }
     }
 
+    /// The text of parts whose lines would say nothing.
+    pub(super) fn nowhere() -> Self {
+        Text::new("", 1)
+    }
+
     /// The line on which `part`, a part of this text, starts.
     pub(super) fn line_of(&self, part: &RawValue) -> Option<u32> {
         let offset = (part.get().as_ptr() as usize).checked_sub(self.text.as_ptr() as usize)?;

@@ -226,6 +226,58 @@ impl Source {
     }
 }
 
+/// Counts lines, and ends the reading where one record is longer than allowed: for readers that keep a record in
+/// memory without a limit of their own.
+pub(super) struct Guard<R> {
+    inner: R,
+    limit: usize,
+    since: Rc<Cell<usize>>,
+    lines: Rc<Cell<u32>>,
+}
+
+impl<R: BufRead> Guard<R> {
+    pub(super) fn new(inner: R, limit: usize) -> Self {
+        Guard { inner, limit, since: Rc::default(), lines: Rc::default() }
+    }
+
+    /// Bytes since the start of the record; whoever reads records sets it back to 0.
+    pub(super) fn since(&self) -> Rc<Cell<usize>> {
+        Rc::clone(&self.since)
+    }
+
+    /// Line ends so far.
+    pub(super) fn line_count(&self) -> Rc<Cell<u32>> {
+        Rc::clone(&self.lines)
+    }
+}
+
+impl<R: BufRead> BufRead for Guard<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.since.get() > self.limit {
+            return Err(io::Error::other(format!("a record of more than {} bytes", self.limit)));
+        }
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        // What is consumed is in the buffer, so this reads nothing.
+        if let Ok(buffer) = self.inner.fill_buf() {
+            let lines = memchr::memchr_iter(b'\n', buffer.get(..count).unwrap_or(buffer)).count();
+            self.lines.set(self.lines.get().saturating_add(u32::try_from(lines).unwrap_or(u32::MAX)));
+        }
+        self.since.set(self.since.get() + count);
+        self.inner.consume(count);
+    }
+}
+
+impl<R: BufRead> Read for Guard<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
 fn buffered<R: Read>(reader: R) -> BufReader<R> {
     BufReader::with_capacity(BUFFER_BYTES, reader)
 }

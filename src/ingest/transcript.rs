@@ -156,7 +156,7 @@ impl Transcript {
                     "the start of the log may be missing, or a result is there twice",
                 )?;
                 if let Some(tool) = tool {
-                    self.orphan(feed, tool, outcome, line);
+                    self.orphan(feed, tool, Value::Null, outcome, line);
                 }
             }
         }
@@ -164,16 +164,18 @@ impl Transcript {
     }
 
     /// A call of which only the result is in the log.
-    pub(super) fn orphan(&mut self, feed: &Feed<'_>, tool: &str, outcome: Outcome, line: Option<u32>) {
+    pub(super) fn orphan(
+        &mut self,
+        feed: &Feed<'_>,
+        tool: &str,
+        args: Value,
+        outcome: Outcome,
+        line: Option<u32>,
+    ) {
         let Outcome { result, status } = outcome;
         let group = self.new_group();
-        self.call(
-            feed,
-            None,
-            group,
-            Event { tool: tool.to_owned(), result, status, ..Event::default() },
-            line,
-        );
+        let event = Event { tool: tool.to_owned(), args, result, status, ..Event::default() };
+        self.call(feed, None, group, event, line);
     }
 
     /// Hands everything on.
