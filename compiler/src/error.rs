@@ -13,7 +13,7 @@ pub(crate) enum Kind {
     States { limit: usize },
     Nodes { limit: usize },
     Time { limit: Duration, states: usize },
-    Bound { bound: u32, limit: usize },
+    Bound { bound: u64, limit: usize },
     Unknown { name: String },
     Stack { depth: usize },
     Internal { cause: tracelaw_runtime::LoadError },
@@ -22,6 +22,10 @@ pub(crate) enum Kind {
 impl BuildError {
     pub(crate) const fn new(kind: Kind) -> BuildError {
         BuildError { kind }
+    }
+
+    pub(crate) const fn bound(bound: u64, limit: usize) -> BuildError {
+        BuildError::new(Kind::Bound { bound, limit })
     }
 
     pub(crate) const fn stack(depth: usize) -> BuildError {
@@ -69,7 +73,7 @@ impl fmt::Display for BuildError {
             ),
             Kind::Bound { bound, limit } => write!(
                 f,
-                "a bound of {bound} positions needs about as many states, more than the limit of {limit}; use a smaller bound, or raise the state limit"
+                "bounds that count {bound} positions need about as many states, more than the limit of {limit}; use smaller bounds, or raise the state limit"
             ),
             Kind::Stack { depth } => {
                 write!(f, "no thread with a stack for {depth} levels of recursion; use smaller bounds or fewer propositions")

@@ -18,6 +18,7 @@ pub mod diag;
 mod emit;
 mod error;
 mod formula;
+mod library;
 mod machine;
 mod minimize;
 mod mtdfa;
@@ -80,7 +81,7 @@ const SHALLOW: usize = 1500;
 /// # Errors
 /// [`BuildError`] when a limit is reached or a proposition is not in the vocabulary.
 pub fn compile(formula: &Ast, vocabulary: &[String], options: &Options) -> Result<Compiled, BuildError> {
-    let mut job = Job::new(formula, vocabulary, options)?;
+    let job = Job::new(formula, vocabulary, options)?;
     let depth = job.depth()?;
     if depth <= SHALLOW {
         return job.run();
@@ -119,11 +120,14 @@ impl<'a> Job<'a> {
         Ok(Job { vocabulary, options, formulas, root, accepts_empty: desugar::holds_on_empty(ast), props, deadline })
     }
 
-    /// How deep recursion may go: one level per proposition or obligation.
-    fn depth(&mut self) -> Result<usize, BuildError> {
-        let kernel = dd::Dd::new(self.options.limits, self.deadline);
-        let owed = obligations::Obligations::new(&self.formulas, self.root, kernel, self.options.limits.max_states)?;
-        Ok(owed.len() + self.props.len())
+    /// How deep recursion may go: one level per proposition, and per position that a bound counts.
+    fn depth(&self) -> Result<usize, BuildError> {
+        let counted = self.formulas.counted(self.root);
+        let limit = self.options.limits.max_states;
+        if counted > limit as u64 {
+            return Err(BuildError::bound(counted, limit));
+        }
+        Ok(counted as usize + self.props.len())
     }
 
     fn run(mut self) -> Result<Compiled, BuildError> {

@@ -401,8 +401,8 @@ impl Joint {
 
     /// Combines all parts: what has one state restricts the others first; then the smallest part meets the smallest
     /// one that shares a proposition with it; parts that share nothing meet last.
-    pub(crate) fn finish(mut self, dd: &mut Dd) -> Result<Mtdfa, BuildError> {
-        self.restrict(dd)?;
+    pub(crate) fn finish(mut self, dd: &mut Dd, cap: usize) -> Result<Mtdfa, BuildError> {
+        self.restrict(dd, cap)?;
         let mut apart = Vec::new();
         while !self.parts.is_empty() {
             self.parts.sort_by_key(|p| std::cmp::Reverse(p.size()));
@@ -410,7 +410,7 @@ impl Joint {
             match self.parts.iter().rposition(|b| a.shares(b)) {
                 Some(at) => {
                     let b = self.parts.remove(at);
-                    let both = self.meet(dd, &a, &b)?;
+                    let both = self.meet(dd, &a, &b, cap)?;
                     if both.as_constant() == Some(!self.conjunction) {
                         return Ok(both);
                     }
@@ -423,7 +423,7 @@ impl Joint {
         apart.sort_by_key(|p| std::cmp::Reverse(p.size()));
         while apart.len() > 1 {
             if let (Some(a), Some(b)) = (apart.pop(), apart.pop()) {
-                let both = product(dd, self.conjunction, &a.automaton, &b.automaton)?;
+                let both = product(dd, self.conjunction, &a.automaton, &b.automaton, cap)?;
                 let free = a.always_can(dd, self.conjunction) && b.always_can(dd, self.conjunction);
                 let both = if free { both } else { minimize(dd, both)? };
                 let part = Part::new(dd, both);
@@ -434,21 +434,21 @@ impl Joint {
         Ok(apart.pop().map_or_else(|| Mtdfa::constant(self.conjunction), |p| p.automaton))
     }
 
-    fn meet(&self, dd: &mut Dd, a: &Part, b: &Part) -> Result<Mtdfa, BuildError> {
-        let both = product(dd, self.conjunction, &a.automaton, &b.automaton)?;
+    fn meet(&self, dd: &mut Dd, a: &Part, b: &Part, cap: usize) -> Result<Mtdfa, BuildError> {
+        let both = product(dd, self.conjunction, &a.automaton, &b.automaton, cap)?;
         minimize(dd, both)
     }
 
     /// A part with one state (`G` of something propositional, in a conjunction) costs no states in a product and rules
     /// letters out: every part that shares a proposition with it is restricted to the letters it leaves.
-    fn restrict(&mut self, dd: &mut Dd) -> Result<(), BuildError> {
+    fn restrict(&mut self, dd: &mut Dd, cap: usize) -> Result<(), BuildError> {
         let Some(at) = self.parts.iter().position(|p| p.size() == 3 && p.automaton.initial == 2) else { return Ok(()) };
         let single = self.parts.remove(at);
         let mut used = false;
         for i in 0..self.parts.len() {
             if self.parts[i].shares(&single) {
                 used = true;
-                let both = self.meet(dd, &single, &self.parts[i])?;
+                let both = self.meet(dd, &single, &self.parts[i], cap)?;
                 self.parts[i] = Part::new(dd, both);
             }
         }

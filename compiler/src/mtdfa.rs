@@ -6,7 +6,7 @@
 
 use crate::{
     dd::{BinaryOp, Cache, Dd, Ref, hasher, terminal, value},
-    error::BuildError,
+    error::{BuildError, Kind},
 };
 use std::collections::HashMap;
 
@@ -60,7 +60,10 @@ pub(crate) fn sinks() -> Vec<Ref> {
 ///
 /// # Complexity
 /// At most |a| * |b| states, and one diagram step per pair of nodes.
-pub(crate) fn product(dd: &mut Dd, conjunction: bool, a: &Mtdfa, b: &Mtdfa) -> Result<Mtdfa, BuildError> {
+///
+/// # Errors
+/// With more than `cap` states, or when the budget of the diagrams is used up.
+pub(crate) fn product(dd: &mut Dd, conjunction: bool, a: &Mtdfa, b: &Mtdfa, cap: usize) -> Result<Mtdfa, BuildError> {
     let mut op = Pairing::new(conjunction);
     let initial = op.pair(a.initial, b.initial);
     let mut roots = sinks();
@@ -68,8 +71,11 @@ pub(crate) fn product(dd: &mut Dd, conjunction: bool, a: &Mtdfa, b: &Mtdfa) -> R
     let mut next = 0;
     while let Some(&(p, q)) = op.pairs.get(next) {
         next += 1;
-        if next % 4096 == 0 {
-            dd.check_budget(op.pairs.len())?;
+        if op.pairs.len() > cap {
+            return Err(BuildError::new(Kind::States { limit: cap }));
+        }
+        if next % 1024 == 0 {
+            dd.check_budget(0)?;
         }
         let root = dd.apply(&mut op, &mut cache, a.roots[p as usize], b.roots[q as usize])?;
         roots.push(root);

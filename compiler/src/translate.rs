@@ -9,29 +9,65 @@
 //! diagrams (Duret-Lutz et al. 2025 describe the same idea); encodings closed under implication, bounded operators as
 //! counted families and mixed past are this project's own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::{
     config::Limits,
     dd::{self, BinaryOp, Cache, Dd, Ref, hasher, terminal, value},
-    error::BuildError,
+    error::{BuildError, Kind},
     formula::{Core, FormulaId, Formulas},
+    library::Library,
     minimize::{Joint, minimize},
     mtdfa::{ACCEPT, Mtdfa, REJECT, edge, sinks},
-    obligations::Obligations,
+    obligations::{Claim, Obligations},
 };
+
+/// Operands whose automata stay below this many states, on the way too, are translated on their own.
+const SMALL_ON_THE_WAY: usize = 1024;
+/// The same for the result.
+const SMALL: usize = 256;
 
 /// Translates formulas of one arena into automata over one [`Dd`].
 pub(crate) struct Translator<'a> {
     pub(crate) formulas: &'a mut Formulas,
     pub(crate) dd: &'a mut Dd,
-    pub(crate) limits: Limits,
+    limits: Limits,
+    /// States that any automaton on the way may have.
+    cap: usize,
     done: HashMap<FormulaId, Mtdfa, ahash::RandomState>,
+    /// Formulas whose automata are not small.
+    large: HashSet<FormulaId, ahash::RandomState>,
 }
 
 impl<'a> Translator<'a> {
     pub(crate) fn new(formulas: &'a mut Formulas, dd: &'a mut Dd, limits: Limits) -> Translator<'a> {
-        Translator { formulas, dd, limits, done: HashMap::with_hasher(hasher()) }
+        Translator {
+            formulas,
+            dd,
+            limits,
+            cap: limits.max_states,
+            done: HashMap::with_hasher(hasher()),
+            large: HashSet::with_hasher(hasher()),
+        }
+    }
+
+    /// The minimal automaton, if it is small.
+    fn translate_small(&mut self, id: FormulaId) -> Result<Option<Mtdfa>, BuildError> {
+        if self.large.contains(&id) {
+            return Ok(None);
+        }
+        let cap = self.cap;
+        self.cap = cap.min(SMALL_ON_THE_WAY);
+        let result = self.translate(id);
+        self.cap = cap;
+        match result {
+            Ok(automaton) if automaton.roots.len() <= SMALL => Ok(Some(automaton)),
+            Err(error) if !error.is_state_limit() => Err(error),
+            Ok(_) | Err(_) => {
+                self.large.insert(id);
+                Ok(None)
+            }
+        }
     }
 
     /// The minimal automaton of `id` on non-empty words.
@@ -68,7 +104,7 @@ impl<'a> Translator<'a> {
     /// `steps` letters of any kind, then `arg`.
     fn delay(&mut self, strong: bool, steps: u32, arg: FormulaId) -> Result<Mtdfa, BuildError> {
         let mut automaton = self.translate(arg)?;
-        self.dd.check_budget(automaton.roots.len() + steps as usize)?;
+        check_states(automaton.roots.len() + steps as usize, self.cap)?;
         for _ in 0..steps {
             automaton.roots.push(terminal(edge(automaton.initial, !strong)));
             automaton.initial = automaton.roots.len() as u32 - 1;
@@ -93,7 +129,59 @@ impl<'a> Translator<'a> {
             }
             joint.add(self.dd, automaton);
         }
-        joint.finish(self.dd)
+        joint.finish(self.dd, self.cap)
+    }
+}
+
+fn check_states(states: usize, cap: usize) -> Result<(), BuildError> {
+    if states > cap { Err(BuildError::new(Kind::States { limit: cap })) } else { Ok(()) }
+}
+
+/// How a formula is taken apart.
+struct Plan {
+    /// What can come to be owed as a formula: the formula itself, and what is below it down to the operands.
+    owed: Vec<FormulaId>,
+    /// Operands with automata of their own.
+    operands: Vec<(FormulaId, Mtdfa)>,
+    seen: HashSet<FormulaId, ahash::RandomState>,
+}
+
+impl Plan {
+    /// An operand that does not look back and has a small automaton becomes part of the library; any other is taken
+    /// apart further. Literals are owed only where something is asked of the next position.
+    fn attach(&mut self, translator: &mut Translator<'_>, id: FormulaId, next: bool) -> Result<(), BuildError> {
+        if translator.formulas.is_propositional(id) {
+            if next && let Core::Literal { .. } = translator.formulas.core(id) {
+                self.owed.push(id);
+            }
+            if next {
+                for child in translator.formulas.children(id) {
+                    self.attach(translator, child, next)?;
+                }
+            }
+            return Ok(());
+        }
+        if !self.seen.insert(id) {
+            return Ok(());
+        }
+        if !translator.formulas.has_past(id)
+            && let Some(automaton) = translator.translate_small(id)?
+        {
+            self.operands.push((id, automaton));
+            return Ok(());
+        }
+        let (temporal, next) = match translator.formulas.core(id) {
+            Core::And(_) | Core::Or(_) => (false, next),
+            Core::Next { .. } => (true, true),
+            _ => (true, false),
+        };
+        if temporal {
+            self.owed.push(id);
+        }
+        for child in translator.formulas.children(id) {
+            self.attach(translator, child, next)?;
+        }
+        Ok(())
     }
 }
 
@@ -114,6 +202,9 @@ struct Unit<'t, 'a> {
     owed_numbers: HashMap<Ref, u32, ahash::RandomState>,
     by_formula: HashMap<FormulaId, Ref, ahash::RandomState>,
     by_owed: HashMap<Ref, Ref, ahash::RandomState>,
+    /// Languages of the operands, and what a letter makes of each.
+    library: Library,
+    by_language: Vec<Option<Ref>>,
     and: Cache,
     or: Cache,
     past: Vec<Past>,
@@ -124,17 +215,35 @@ struct Unit<'t, 'a> {
 
 impl<'t, 'a> Unit<'t, 'a> {
     fn new(translator: &'t mut Translator<'a>, id: FormulaId) -> Result<Self, BuildError> {
+        let mut plan = Plan { owed: vec![id], operands: Vec::new(), seen: HashSet::with_hasher(hasher()) };
+        for child in translator.formulas.children(id) {
+            let next = matches!(translator.formulas.core(id), Core::Next { .. });
+            plan.attach(translator, child, next)?;
+        }
+        let library = Library::new(translator.dd, plan.operands)?;
+        let included = library.included(translator.dd);
         let kernel = translator.dd.sibling();
-        let obligations = Obligations::new(translator.formulas, id, kernel, translator.limits.max_states)?;
+        let max_states = translator.limits.max_states;
+        let mut obligations = Obligations::new(translator.formulas, &plan.owed, &included, kernel, max_states)?;
+        if let Core::Release { rhs, .. } = *translator.formulas.core(id)
+            && let Some(&right) = library.of.get(&rhs)
+        {
+            obligations.include_in_right_side(translator.formulas, id, right, &included)?;
+        }
+        for (&operand, &language) in &library.of {
+            obligations.set_language(operand, language);
+        }
         let mut owed_numbers = HashMap::with_hasher(hasher());
         owed_numbers.extend([(terminal(0), REJECT), (terminal(1), ACCEPT)]);
         Ok(Unit {
+            by_language: vec![None; library.roots.len()],
             translator,
             obligations,
             owed: vec![terminal(0), terminal(1)],
             owed_numbers,
             by_formula: HashMap::with_hasher(hasher()),
             by_owed: HashMap::with_hasher(hasher()),
+            library,
             and: Cache::new(),
             or: Cache::new(),
             past: Vec::new(),
@@ -153,8 +262,9 @@ impl<'t, 'a> Unit<'t, 'a> {
         let mut roots = sinks();
         let mut reached = initial;
         while roots.len() <= reached as usize {
+            check_states(self.owed.len(), self.translator.cap)?;
             if roots.len() % 1024 == 0 {
-                self.translator.dd.check_budget(self.owed.len())?;
+                self.translator.dd.check_budget(0)?;
             }
             let owed = self.owed[roots.len()];
             let root = self.successor_owed(owed)?;
@@ -201,18 +311,42 @@ impl<'t, 'a> Unit<'t, 'a> {
         let node = self.obligations.node(owed);
         let lo = self.successor_owed(node.lo)?;
         let hi = self.successor_owed(node.hi)?;
-        let obligation = self.obligations.obligation(self.translator.formulas, node.var);
-        let now = self.successor(obligation)?;
+        let (now, not_now) = match self.obligations.claim(self.translator.formulas, node.var) {
+            Claim::Formula(id) => (self.successor(id)?, None),
+            Claim::Language(language) => (self.successor_language(language)?, None),
+            Claim::Literal(prop) => {
+                let (no, yes) = (terminal(edge(REJECT, false)), terminal(edge(ACCEPT, true)));
+                let negated = self.translator.dd.mk(prop, yes, no)?;
+                (self.translator.dd.mk(prop, no, yes)?, Some(negated))
+            }
+        };
         let with = self.combine(true, now, hi)?;
-        let without = if self.obligations.is_literal(node.var) {
-            let negated = self.translator.formulas.not(obligation);
-            let not_now = self.successor(negated)?;
-            self.combine(true, not_now, lo)?
-        } else {
-            lo
+        let without = match not_now {
+            Some(not_now) => self.combine(true, not_now, lo)?,
+            None => lo,
         };
         let r = self.combine(false, with, without)?;
         self.by_owed.insert(owed, r);
+        Ok(r)
+    }
+
+    /// What one letter makes of a language of the library.
+    fn successor_language(&mut self, language: u32) -> Result<Ref, BuildError> {
+        if let Some(r) = self.by_language[language as usize] {
+            return Ok(r);
+        }
+        let (obligations, owed, numbers) = (&self.obligations, &mut self.owed, &mut self.owed_numbers);
+        let root = self.library.roots[language as usize];
+        let r = self.translator.dd.map(&mut dd::memo(), root, &mut |e| {
+            let debt = obligations.language(e >> 1);
+            let next = owed.len() as u32;
+            let number = *numbers.entry(debt).or_insert_with(|| {
+                owed.push(debt);
+                next
+            });
+            Ok(edge(number, e & 1 != 0))
+        })?;
+        self.by_language[language as usize] = Some(r);
         Ok(r)
     }
 
@@ -220,6 +354,9 @@ impl<'t, 'a> Unit<'t, 'a> {
     fn successor(&mut self, id: FormulaId) -> Result<Ref, BuildError> {
         if let Some(&r) = self.by_formula.get(&id) {
             return Ok(r);
+        }
+        if let Some(&language) = self.library.of.get(&id) {
+            return self.successor_language(language);
         }
         let r = match self.translator.formulas.core(id).clone() {
             Core::False => terminal(edge(REJECT, false)),
@@ -319,8 +456,11 @@ impl<'t, 'a> Unit<'t, 'a> {
         let mut set = vec![0u64; self.past.len().div_ceil(64)];
         if value(owed).is_none() {
             let node = self.obligations.node(owed);
-            let obligation = self.obligations.obligation(self.translator.formulas, node.var);
-            for part in [self.asked_in(asked, obligation), self.asked_for(asked, node.lo), self.asked_for(asked, node.hi)] {
+            let mut parts = vec![self.asked_for(asked, node.lo), self.asked_for(asked, node.hi)];
+            if let Claim::Formula(id) = self.obligations.claim(self.translator.formulas, node.var) {
+                parts.push(self.asked_in(asked, id));
+            }
+            for part in parts {
                 set.iter_mut().zip(part).for_each(|(s, p)| *s |= p);
             }
         }
@@ -354,8 +494,9 @@ impl<'t, 'a> Unit<'t, 'a> {
         let initial = self.past_state(&mut states, &mut asked, start, first);
         let mut roots = sinks();
         while let Some((owed, memory)) = states.list.get(roots.len() - 2).cloned() {
+            check_states(states.list.len(), self.translator.cap)?;
             if roots.len() % 1024 == 0 {
-                self.translator.dd.check_budget(states.list.len())?;
+                self.translator.dd.check_budget(0)?;
             }
             self.memory = memory;
             self.by_formula.clear();

@@ -7,6 +7,9 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tracelaw_compiler::semantics::{accepts, holds};
 use tracelaw_compiler::syntax::{Ast, Dialect, Limits, parse};
+use tracelaw_compiler::template;
+
+use crate::generate::all_traces;
 
 fn folder() -> Option<PathBuf> {
     let folder = match std::env::var_os("TRACELAW_REFERENCE") {
@@ -164,4 +167,79 @@ fn formulas_that_other_tools_got_wrong() {
             assert_eq!(accepts(&ast, &props, &trace), expected == "satisfied", "{line}");
         }
     }
+}
+
+fn template(text: &str) -> Ast {
+    template::parse(text, Dialect::Tracelaw, &Limits::default()).unwrap_or_else(|e| panic!("{text}: {e}"))
+}
+
+#[test]
+fn specification_patterns_are_the_published_ones() {
+    let [mut same, mut other] = [0, 0];
+    for line in lines("compilers/formulas.jsonl.gz").iter().filter(|line| line["family"] == "iii_dwyer") {
+        let (pattern, scope) = line["name"].as_str().and_then(|name| name.split_once('/')).unwrap();
+        let formula = read(line["formula"].as_str().unwrap(), Dialect::Spot);
+        let text = formula.to_string();
+        let [p, s, q, r] = [
+            ["elevator_moves", "door_closed", "alarm_on", "alarm_reset"],
+            ["tool_call_delete", "user_confirms", "session_open", "session_close"],
+            ["payment_sent", "invoice_approved", "order_placed", "order_cancelled"],
+        ]
+        .into_iter()
+        .find(|names| text.contains(names[0]))
+        .unwrap();
+        let call = match pattern {
+            "absence" => format!("absent({p})"),
+            "existence" => format!("existent({p})"),
+            "universality" => format!("universal({p})"),
+            "precedence" => format!("precedes({s}, {p})"),
+            "response" => format!("responds({s}, {p})"),
+            "bounded_existence2" => format!("bounded({p}, 2)"),
+            // Chains of causes and effects are not among the templates.
+            _ => {
+                other += 1;
+                continue;
+            }
+        };
+        let scope = match scope {
+            "global" => "globally".to_owned(),
+            "before" => format!("before {r}"),
+            "after" => format!("after {q}"),
+            "between" => format!("between {q} and {r}"),
+            _ => format!("after {q} until {r}"),
+        };
+        assert_eq!(template(&format!("{call} {scope}")), formula, "{text}");
+        same += 1;
+    }
+    assert!(folder().is_none() || same > 2 * other, "{same} {other}");
+}
+
+#[test]
+fn declare_templates_mean_what_the_field_means() {
+    let Some(text) = text("logs/expected.json") else { return };
+    let expected: Value = serde_json::from_str(&text).unwrap();
+    let mut seen = std::collections::BTreeSet::new();
+    for log in expected["logs"].as_object().unwrap().values() {
+        for rule in log["declare"].as_array().unwrap() {
+            let name = rule["template"].as_str().unwrap();
+            let number = rule["n"].as_u64().map(|n| format!("{n}, ")).unwrap_or_default();
+            let props = strings(&rule["args"]);
+            let quoted: Vec<String> = props.iter().map(|prop| format!("{prop:?}")).collect();
+            let ours = template(&format!("{name}({number}{})", quoted.join(", ")));
+            let theirs = rule["ltlf"].as_str().unwrap();
+            let theirs = [("X[s]", "X"), ("X[w]", "WX"), ("Y[s]", "Y"), ("Y[w]", "Z")]
+                .into_iter()
+                .fold(theirs.to_owned(), |text, (from, to)| text.replace(from, to));
+            let theirs = read(&theirs, Dialect::Tracelaw);
+            for trace in all_traces(props.len(), 4) {
+                assert_eq!(
+                    accepts(&ours, &props, &trace),
+                    accepts(&theirs, &props, &trace),
+                    "{ours} and {theirs} on {trace:?}"
+                );
+            }
+            seen.insert(name.to_owned());
+        }
+    }
+    assert!(seen.len() > 15, "{seen:?}");
 }

@@ -49,6 +49,24 @@ impl Formulas {
         self.facts[id.0 as usize].past
     }
 
+    /// The sum of all bounds at and below `root`.
+    pub(crate) fn counted(&self, root: FormulaId) -> u64 {
+        let mut seen = std::collections::HashSet::with_hasher(hasher());
+        let mut stack = vec![root];
+        let mut sum = 0;
+        while let Some(id) = stack.pop() {
+            if seen.insert(id) {
+                sum += match *self.core(id) {
+                    Core::Next { steps, .. } => u64::from(steps),
+                    Core::Until { last: Some(last), .. } | Core::Release { last: Some(last), .. } => u64::from(last),
+                    _ => 0,
+                };
+                stack.extend(self.children(id));
+            }
+        }
+        sum
+    }
+
     /// The operands, in order.
     pub(crate) fn children(&self, id: FormulaId) -> Vec<FormulaId> {
         match self.core(id) {

@@ -4,10 +4,8 @@
 //! All rewriting here keeps the meaning on **non-empty** traces (`true U f` and `f` may well differ before the first
 //! event): what the empty trace says is asked of the surface tree, once, before anything is rewritten.
 
-mod imply;
 mod intern;
 
-pub(crate) use imply::Implications;
 pub(crate) use intern::Formulas;
 
 /// A formula in a [`Formulas`] arena.

@@ -189,6 +189,9 @@ fn all_mistakes_with_their_places() {
     check_mistakes("()", &[(1, ")")]);
     check_mistakes("a b", &[(2, "b")]);
     check_mistakes("a b c", &[(2, "b"), (4, "c")]);
+    check_mistakes("p q r", &[(2, "q"), (4, "r")]);
+    check_mistakes("(p r) & t", &[(3, "r")]);
+    check_mistakes("W [2] a & X [2,3] a", &[(0, "W"), (2, "[2]"), (12, "[2,3]")]);
     check_mistakes("a (b)", &[(2, "(")]);
     check_mistakes("a F b", &[(2, "F")]);
     check_mistakes("a $ b", &[(2, "$")]);
