@@ -5,16 +5,16 @@
 
 mod evaluate;
 mod expression;
-mod letters;
 mod index;
+mod letters;
 mod parse;
 
 #[cfg(test)]
 mod tests;
 
 pub use expression::Expression;
-pub use letters::contradiction;
 pub(crate) use expression::{Role, Source, check_all};
+pub use letters::contradiction;
 
 use std::fmt;
 

@@ -71,14 +71,13 @@ pub(super) fn check(draft: Draft, default_name: &str, mut report: Report) -> Res
             span: rule.span,
         });
     }
-    let given_len = vocabulary.len().min(draft.given.len());
-    let given: Vec<u32> = (0u32..).take(given_len).collect();
-    let named: Vec<(String, u32)> = vocabulary.iter().cloned().zip(given.iter().copied()).collect();
-    let labeller = Labeller::new(vocabulary.len(), named, expressions.propositions);
     let report = report.sorted();
     if report.has_errors() {
         return Err(report);
     }
+    let given: Vec<u32> = (0u32..).take(draft.given.len()).collect();
+    let stated: Vec<(String, u32)> = vocabulary.iter().cloned().zip(given.iter().copied()).collect();
+    let labeller = Labeller::new(vocabulary.len(), stated, expressions.propositions);
     Ok(Policy {
         name: draft.name.map_or_else(|| default_name.to_owned(), |t| t.value),
         semantics: draft.semantics.unwrap_or_default(),
@@ -315,9 +314,10 @@ impl<'d> Checker<'d, '_> {
     /// The numbers of propositions named in a list.
     fn known(&mut self, names: &[Text], key: &str) -> Vec<u32> {
         let mut numbers = Vec::new();
+        let mut seen = HashSet::new();
         for text in names {
             match self.names.get(text.value.as_str()) {
-                Some(number) if numbers.contains(number) => {
+                Some(number) if !seen.insert(*number) => {
                     let message = format!("`{}` is there twice in `{key}`", text.value);
                     self.report.push(Diagnostic::error("duplicate", text.span, message));
                 }

@@ -524,3 +524,14 @@ fn the_policies_of_the_real_runs_are_read() {
     }
     assert_eq!(rules, 36);
 }
+
+#[test]
+fn the_policies_of_the_guide_are_read() {
+    let guide = include_str!("../../docs/policies.md");
+    let policies: Vec<&str> =
+        guide.split("```toml\n").skip(1).filter_map(|part| part.split("```").next()).collect();
+    assert_eq!(policies.len(), 2);
+    for text in policies {
+        assert_eq!(told(text, "p.toml"), []);
+    }
+}
