@@ -19,12 +19,7 @@ const MAX_SHOWN: usize = 10;
 ///
 /// # Errors
 /// When the output cannot be written.
-pub fn write_json(
-    out: &mut impl Write,
-    policy: &Policy,
-    files: &[String],
-    outcome: &Outcome<'_>,
-) -> io::Result<()> {
+pub fn write_json(out: &mut impl Write, policy: &Policy, files: &[String], outcome: &Outcome<'_>) -> io::Result<()> {
     #[derive(Serialize)]
     struct Line<'a> {
         session: &'a str,
@@ -115,9 +110,7 @@ impl<'a, W: Write> Human<'a, W> {
             self.sessions += 1;
             outcome.session.clone_into(&mut self.last_session);
         }
-        let (Some(rule), Some(tally)) =
-            (self.policy.rules.get(outcome.rule), self.tallies.get_mut(outcome.rule))
-        else {
+        let (Some(rule), Some(tally)) = (self.policy.rules.get(outcome.rule), self.tallies.get_mut(outcome.rule)) else {
             return Ok(());
         };
         if let Some(count) = tally.verdicts.get_mut(outcome.verdict as usize) {
@@ -129,11 +122,7 @@ impl<'a, W: Write> Human<'a, W> {
         }
         let out = &mut self.out;
         let session = clean(outcome.session);
-        write!(
-            out,
-            "{RED}violated{RED:#}  {BOLD}{}{BOLD:#}  in session {BOLD}{session}{BOLD:#}",
-            clean(&rule.id)
-        )?;
+        write!(out, "{RED}violated{RED:#}  {BOLD}{}{BOLD:#}  in session {BOLD}{session}{BOLD:#}", clean(&rule.id))?;
         if let Some(key) = outcome.key {
             write!(out, " for {BOLD}{}{BOLD:#}", clean(key))?;
         }
@@ -164,8 +153,7 @@ impl<'a, W: Write> Human<'a, W> {
     /// # Errors
     /// When the output cannot be written.
     pub fn finish(mut self) -> io::Result<()> {
-        const VERDICTS: [Verdict; 4] =
-            [Verdict::Satisfied, Verdict::Holding, Verdict::Pending, Verdict::Violated];
+        const VERDICTS: [Verdict; 4] = [Verdict::Satisfied, Verdict::Holding, Verdict::Pending, Verdict::Violated];
         // Under finite semantics every session ends satisfied or violated: no columns for what cannot be.
         let shown: Vec<Verdict> = VERDICTS
             .into_iter()
