@@ -102,7 +102,7 @@ pub(crate) const PATTERNS: &[Template] = &[
         AFTER,
         "precedes(s, p) after q",
         "G !q | F(q & (!p W s))",
-        "from the first q on, the first p does not come before the first s",
+        "from some q on, the first p does not come before the first s, if there is a q",
     ),
     row(
         "precedes",
@@ -181,7 +181,7 @@ pub(crate) const PATTERNS: &[Template] = &[
         "bounded",
         BETWEEN,
         "bounded(p, n) between q and r",
-        "G((q & F r) -> B(n)), B(n) as for `before r`",
+        "G((q & F r) -> B(n)), B(n) as in the scope before r",
         "from a q up to an r, there are at most n stretches of p",
     )
     .counted(|n| format!("G((q & F r) -> ({}))", blocks(n, UP_TO_R, "!p U r"))),
@@ -189,7 +189,7 @@ pub(crate) const PATTERNS: &[Template] = &[
         "bounded",
         AFTER_UNTIL,
         "bounded(p, n) after q until r",
-        "G(q -> B(n)), B(n) as for `before r` but B(0) = (!p W r) | G p",
+        "G(q -> B(n)), B(n) as in the scope before r, but B(0) = (!p W r) | G p",
         "from a q up to an r or the end, there are at most n stretches of p",
     )
     .counted(|n| format!("G(q -> ({}))", blocks(n, UP_TO_R, "(!p W r) | G p"))),

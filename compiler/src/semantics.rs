@@ -4,8 +4,7 @@
 //! letter is a bit set: bit `i` says whether the `i`-th name of the vocabulary is true. Names past the 64th, and names
 //! that the vocabulary lacks, are false.
 
-use std::collections::HashMap;
-
+use ahash::AHashMap;
 use tracelaw_runtime::Verdict;
 
 use crate::syntax::{Ast, Binary, Bounds, Expr, Unary};
@@ -22,7 +21,7 @@ use crate::syntax::{Ast, Binary, Bounds, Expr, Unary};
 /// found once.
 #[must_use]
 pub fn holds(ast: &Ast, vocabulary: &[String], trace: &[u64], position: usize) -> bool {
-    Definition::new(ast, vocabulary).holds(trace, position)
+    Trace { vocabulary, letters: trace, known: AHashMap::new() }.holds(ast, position)
 }
 
 /// Whether the formula holds on the trace: at its first position, or, where it has none, on the empty trace.
@@ -43,28 +42,27 @@ pub fn accepts(ast: &Ast, vocabulary: &[String], trace: &[u64]) -> bool {
 #[must_use]
 pub fn verdict(ast: &Ast, vocabulary: &[String], letters: &[u64], prefix: &[u64], depth: usize) -> Verdict {
     fn some_continuation(
-        definition: &Definition<'_>,
+        ast: &Ast,
+        vocabulary: &[String],
         letters: &[u64],
         trace: &mut Vec<u64>,
         depth: usize,
         wanted: bool,
     ) -> bool {
-        if definition.holds(trace, 0) == wanted {
+        if accepts(ast, vocabulary, trace) == wanted {
             return true;
         }
         depth > 0
             && letters.iter().any(|&letter| {
                 trace.push(letter);
-                let found = some_continuation(definition, letters, trace, depth - 1, wanted);
+                let found = some_continuation(ast, vocabulary, letters, trace, depth - 1, wanted);
                 trace.pop();
                 found
             })
     }
-    let definition = Definition::new(ast, vocabulary);
-    let mut trace = prefix.to_vec();
-    let now = definition.holds(&trace, 0);
-    let both = some_continuation(&definition, letters, &mut trace, depth, !now);
-    match (now, both) {
+    let now = accepts(ast, vocabulary, prefix);
+    let other = some_continuation(ast, vocabulary, letters, &mut prefix.to_vec(), depth, !now);
+    match (now, other) {
         (true, false) => Verdict::Satisfied,
         (true, true) => Verdict::Holding,
         (false, true) => Verdict::Pending,
@@ -72,41 +70,31 @@ pub fn verdict(ast: &Ast, vocabulary: &[String], letters: &[u64], prefix: &[u64]
     }
 }
 
-/// A formula with the numbers of its propositions.
-struct Definition<'a> {
-    ast: &'a Ast,
-    indices: HashMap<&'a str, u32>,
-}
-
-impl<'a> Definition<'a> {
-    fn new(ast: &'a Ast, vocabulary: &'a [String]) -> Definition<'a> {
-        let indices = (0..64).zip(vocabulary).map(|(index, name)| (name.as_str(), index)).collect();
-        Definition { ast, indices }
-    }
-
-    fn holds(&self, trace: &[u64], position: usize) -> bool {
-        let mut known = HashMap::new();
-        Trace { indices: &self.indices, letters: trace, known: &mut known }.holds(self.ast, position)
-    }
-}
-
 struct Trace<'a> {
-    indices: &'a HashMap<&'a str, u32>,
+    vocabulary: &'a [String],
     letters: &'a [u64],
     /// Values found so far, by the node of the tree and the position. Without it the definition is the same and takes
     /// exponential time.
-    known: &'a mut HashMap<(*const Ast, usize), bool>,
+    known: AHashMap<(*const Ast, usize), bool>,
 }
 
 impl Trace<'_> {
     fn holds(&mut self, ast: &Ast, at: usize) -> bool {
+        // Looking a leaf up takes longer than finding its value again.
+        if matches!(ast.expr, Expr::Constant(_) | Expr::Proposition(_)) {
+            return self.value(ast, at);
+        }
         let key = (std::ptr::from_ref(ast), at);
         if let Some(&value) = self.known.get(&key) {
             return value;
         }
-        let value = if at < self.letters.len() { self.inside(ast, at) } else { self.on_empty(ast, at) };
+        let value = self.value(ast, at);
         self.known.insert(key, value);
         value
+    }
+
+    fn value(&mut self, ast: &Ast, at: usize) -> bool {
+        if at < self.letters.len() { self.inside(ast, at) } else { self.on_empty(ast, at) }
     }
 
     /// At a position of the trace.
@@ -116,7 +104,8 @@ impl Trace<'_> {
             Expr::Constant(value) => *value,
             Expr::Proposition(name) => {
                 let letter = self.letters.get(at).copied().unwrap_or(0);
-                self.indices.get(name.as_str()).is_some_and(|index| letter >> index & 1 == 1)
+                let index = self.vocabulary.iter().take(64).position(|known| known == name);
+                index.is_some_and(|index| letter >> index & 1 == 1)
             }
             Expr::And(fs) => fs.iter().all(|f| self.holds(f, at)),
             Expr::Or(fs) => fs.iter().any(|f| self.holds(f, at)),

@@ -15,9 +15,14 @@
 
 use crate::diag::{Diagnostic, Report, Span, suggest};
 use crate::patterns::PATTERNS;
+use crate::syntax::advice::clip;
 use crate::syntax::lexer::{Kind, Prefix, Token, tokens};
-use crate::syntax::parser::{check_length, clip, parse_tokens};
+use crate::syntax::parser::{check_length, parse_tokens};
 use crate::syntax::{self, Ast, Binary, Dialect, Expr, Limits, Unary};
+
+mod table;
+#[cfg(test)]
+mod tests;
 
 /// One form of a template.
 #[derive(Clone, Copy, Debug)]
@@ -110,171 +115,10 @@ impl Template {
 /// All templates, in the order in which to show them.
 #[must_use]
 pub fn catalogue() -> &'static [Template] {
-    static ALL: std::sync::LazyLock<Vec<Template>> =
-        std::sync::LazyLock::new(|| [SENTENCES, DECLARE, PATTERNS, CONSTRAINTS].concat());
+    static ALL: std::sync::LazyLock<Vec<Template>> = std::sync::LazyLock::new(|| {
+        [table::SENTENCES, table::DECLARE, PATTERNS, table::CONSTRAINTS].concat()
+    });
     &ALL
-}
-
-const SENTENCES: &[Template] = &[
-    Template::new(
-        "before",
-        "a before b",
-        "!((!a) U b)",
-        "b is forbidden until a has happened at an earlier event",
-    )
-    .written(Syntax::Sentence),
-    Template::new("after", "after a expect b", "G(a -> F b)", "every a is followed by a b, at once or later")
-        .written(Syntax::Sentence),
-];
-
-const DECLARE: &[Template] = &[
-    Template::new("existence", "existence(a)", "F a", "a happens"),
-    Template::new(
-        "existence",
-        "existence(n, a)",
-        "F(a & X existence(n-1, a)), existence(1, a) = F a",
-        "a happens at least n times",
-    )
-    .counted(existence),
-    Template::new("absence", "absence(a)", "!F a", "a never happens"),
-    Template::new("absence", "absence(n, a)", "!existence(n, a)", "a happens at most n-1 times")
-        .counted(|n| format!("!{}", existence(n))),
-    Template::new("exactly", "exactly(a)", "F a & !F(a & X F a)", "a happens exactly once"),
-    Template::new(
-        "exactly",
-        "exactly(n, a)",
-        "existence(n, a) & absence(n+1, a)",
-        "a happens exactly n times",
-    )
-    .counted(|n| format!("{} & !{}", existence(n), existence(n.saturating_add(1)))),
-    Template::new("init", "init(a)", "a", "a holds at the first event").also(&["initial"]),
-    Template::new("end", "end(a)", "F(a & WX false)", "a holds at the last event").also(&["last"]),
-    Template::new("choice", "choice(a, b)", "F a | F b", "a or b happens"),
-    Template::new(
-        "exclusive_choice",
-        "exclusive_choice(a, b)",
-        "(F a | F b) & !(F a & F b)",
-        "a or b happens, but not both",
-    ),
-    Template::new(
-        "responded_existence",
-        "responded_existence(a, b)",
-        "F a -> F b",
-        "if a happens, so does b",
-    ),
-    Template::new("co_existence", "co_existence(a, b)", "F a <-> F b", "a and b happen both or not at all"),
-    Template::new(
-        "response",
-        "response(a, b)",
-        "G(a -> F b)",
-        "every a is followed by a b, at once or later",
-    ),
-    Template::new("precedence", "precedence(a, b)", "!b W a", "the first b does not come before the first a"),
-    Template::new("succession", "succession(a, b)", "G(a -> F b) & (!b W a)", "response and precedence"),
-    Template::new(
-        "alternate_response",
-        "alternate_response(a, b)",
-        "G(a -> X(!a U b))",
-        "every a is followed by a b before the next a",
-    ),
-    Template::new(
-        "alternate_precedence",
-        "alternate_precedence(a, b)",
-        "(!b W a) & G(b -> WX(!b W a))",
-        "every b comes after an a that no other b came after",
-    ),
-    Template::new(
-        "alternate_succession",
-        "alternate_succession(a, b)",
-        "G(a -> X(!a U b)) & (!b W a) & G(b -> WX(!b W a))",
-        "alternate response and alternate precedence",
-    ),
-    Template::new("chain_response", "chain_response(a, b)", "G(a -> X b)", "the event after every a is a b"),
-    Template::new(
-        "chain_precedence",
-        "chain_precedence(a, b)",
-        "!b & G(X b -> a)",
-        "the event before every b is an a",
-    ),
-    Template::new(
-        "chain_succession",
-        "chain_succession(a, b)",
-        "G(a -> X b) & !b & G(X b -> a)",
-        "chain response and chain precedence",
-    ),
-    Template::new("not_co_existence", "not_co_existence(a, b)", "!(F a & F b)", "a and b do not both happen"),
-    Template::new(
-        "not_responded_existence",
-        "not_responded_existence(a, b)",
-        "F a -> !F b",
-        "if a happens, b does not",
-    ),
-    Template::new("not_response", "not_response(a, b)", "G(a -> !F b)", "from an a on, b does not happen"),
-    Template::new(
-        "not_succession",
-        "not_succession(a, b)",
-        "G(a -> !F b)",
-        "from an a on, b does not happen",
-    ),
-    Template::new("not_precedence", "not_precedence(a, b)", "G(F b -> !a)", "no a happens before or at a b"),
-    Template::new(
-        "not_chain_response",
-        "not_chain_response(a, b)",
-        "G(a -> !X b)",
-        "the event after an a is not a b",
-    ),
-    Template::new(
-        "not_chain_succession",
-        "not_chain_succession(a, b)",
-        "G(a -> !X b)",
-        "the event after an a is not a b",
-    ),
-    Template::new(
-        "not_chain_precedence",
-        "not_chain_precedence(a, b)",
-        "G(X b -> !a)",
-        "the event before a b is not an a",
-    ),
-];
-
-const CONSTRAINTS: &[Template] = &[
-    Template::new("always", "always f", "G f", "f holds at every event").written(Syntax::Constraint),
-    Template::new("sometime", "sometime f", "F f", "f holds at some event").written(Syntax::Constraint),
-    Template::new(
-        "at-most-once",
-        "at-most-once f",
-        "G(f -> (f W G !f))",
-        "f holds during at most one stretch of events",
-    )
-    .written(Syntax::Constraint),
-    Template::new(
-        "sometime-after",
-        "sometime-after f g",
-        "G(f -> F g)",
-        "every f is followed by a g, at once or later",
-    )
-    .written(Syntax::Constraint),
-    Template::new(
-        "sometime-before",
-        "sometime-before f g",
-        "(!f & !g) W (!f & g)",
-        "g holds at some event before the first f",
-    )
-    .written(Syntax::Constraint),
-    Template::new("at end", "at end f", "at end f", "f holds at the last event").written(Syntax::Constraint),
-    Template::new(
-        "always-within",
-        "always-within k f g",
-        "G(f -> F[<=k] g)",
-        "every f is followed by a g at most k events later",
-    )
-    .written(Syntax::Constraint)
-    .counted(|k| format!("G(f -> F[<={k}] g)")),
-];
-
-fn existence(n: u32) -> String {
-    let before = n.saturating_sub(1) as usize;
-    "F(a & X ".repeat(before) + "F a" + &")".repeat(before)
 }
 
 /// Reads one use of a template and returns the formula it stands for, the arguments with their own places and all the
@@ -564,38 +408,52 @@ impl<'a> Reader<'a> {
                 format!("`{written}` does not take {given} argument{}", if given == 1 { "" } else { "s" })
             };
             let span = if in_scope.is_empty() { self.whole() } else { found.name };
-            return Err(error(span, message, format!("it is written {}", forms.join(" or "))));
+            let mut report = error(span, message, format!("it is written {}", forms.join(" or ")));
+            // What else is wrong with the arguments, as far as it does not depend on the form.
+            for argument in found.arguments.iter().filter(|tokens| !is_number(tokens)) {
+                self.argument(argument, &mut report);
+            }
+            return Err(report.sorted());
         };
         let mut report = Report::new();
         let mut number = found.number.map(|n| (n, found.name));
         let mut values = Vec::new();
         let mut arguments = found.arguments.iter();
         for parameter in form.parameters() {
-            let is_number = matches!(parameter, "n" | "k");
-            if is_number && found.number.is_some() {
+            let counts = matches!(parameter, "n" | "k");
+            if counts && found.number.is_some() {
                 continue;
             }
             let Some(argument) = arguments.next() else { continue };
             let span = span_of(argument).unwrap_or(self.whole());
-            if is_number {
+            if counts {
                 match self.number(argument, span, parameter, form) {
                     Ok(n) => number = Some((n, span)),
                     Err(more) => report.extend(more),
                 }
             } else {
-                match parse_tokens(self.text, argument, span, self.dialect, self.limits) {
-                    Ok(ast) => {
-                        temporal_parts(&ast, &mut report);
-                        values.push((parameter, ast));
-                    }
-                    Err(more) => report.extend(more),
-                }
+                values.extend(self.argument(argument, &mut report).map(|ast| (parameter, ast)));
             }
         }
         if report.has_errors() {
             return Err(report.sorted());
         }
         self.instance(form, number, &values)
+    }
+
+    /// The propositional formula that an argument is; what is wrong with it goes into the report.
+    fn argument(&self, tokens: &[Token], report: &mut Report) -> Option<Ast> {
+        let place = span_of(tokens).unwrap_or(self.whole());
+        match parse_tokens(self.text, tokens, place, self.dialect, self.limits) {
+            Ok(ast) => {
+                temporal_parts(&ast, report);
+                Some(ast)
+            }
+            Err(more) => {
+                report.extend(more);
+                None
+            }
+        }
     }
 
     fn number(&self, argument: &[Token], span: Span, name: &str, form: &Template) -> Result<u32, Report> {
@@ -696,6 +554,10 @@ const SCOPES: &str = "scopes are `globally`, `before r`, `after q`, `between q a
 
 fn error(span: Span, message: impl Into<String>, help: impl Into<String>) -> Report {
     Diagnostic::error("template", span, message).with_help(help).into()
+}
+
+fn is_number(tokens: &[Token]) -> bool {
+    matches!(tokens, [Token { kind: Kind::Number, .. }])
 }
 
 fn span_of(tokens: &[Token]) -> Option<Span> {
@@ -814,6 +676,3 @@ fn measure(ast: &Ast) -> (usize, usize) {
     };
     (nodes + 1, height + 1)
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,5 +1,6 @@
 //! Text to tree and back.
 
+pub(crate) mod advice;
 mod ast;
 pub(crate) mod lexer;
 pub(crate) mod parser;

@@ -4,9 +4,10 @@
 //! After a mistake the parser goes on as if what was missing had been there, so that one run tells them all. What it
 //! puts in is never seen: a text with a mistake gives no tree.
 
-use super::lexer::{Infix, Kind, Prefix, Token, keyword, operator_letters, operator_words, tokens};
+use super::advice::{clip, for_stray, operator_like};
+use super::lexer::{Infix, Kind, Prefix, Token, tokens};
 use super::{Ast, Binary, Bounds, Dialect, Expr, Limits, Unary};
-use crate::diag::{Diagnostic, Report, Span, suggest};
+use crate::diag::{Diagnostic, Report, Span};
 
 /// After that many mistakes the text is hardly a formula, and more of them help nobody.
 const MAX_MISTAKES: usize = 100;
@@ -267,8 +268,11 @@ impl<'a> Parser<'a> {
             | Kind::Number
             | Kind::Open
             | Kind::Prefix(_) => {
-                let meant =
-                    if token.kind == Kind::Name { operator_like(self.words(token.span)) } else { None };
+                // A name between operands may be an operator that is spelt in another way.
+                let meant = match token.kind {
+                    Kind::Name if !self.nothing_follows() => operator_like(self.words(token.span)),
+                    _ => None,
+                };
                 if !quiet {
                     self.two_operands(token, meant)?;
                 }
@@ -618,13 +622,9 @@ impl<'a> Parser<'a> {
     }
 
     fn wrong_suffix(&mut self, token: Token, span: Span, help: &str) -> Result<(), Stop> {
-        let brackets = Span::new(token.span.end, span.end);
-        let message = format!(
-            "`{}` does not take `{}`",
-            self.words(token.span),
-            clip(self.words(brackets).trim_start())
-        );
-        self.mistake(brackets, message, help)
+        let found = self.words(Span::new(token.span.end, span.end)).trim_start();
+        let message = format!("`{}` does not take `{}`", self.words(token.span), clip(found));
+        self.mistake(Span::new(span.end - found.len(), span.end), message, help)
     }
 
     fn missing_operand(&mut self, found: &str, span: Span, quiet: bool) -> Result<Node, Stop> {
@@ -667,7 +667,7 @@ impl<'a> Parser<'a> {
     fn nothing_follows(&self) -> bool {
         match self.tokens.get(self.at + 1) {
             None => true,
-            Some(token) => matches!(token.kind, Kind::Close | Kind::Infix(_)),
+            Some(token) => matches!(token.kind, Kind::Close | Kind::Comma | Kind::Infix(_)),
         }
     }
 
@@ -723,28 +723,7 @@ impl<'a> Parser<'a> {
         self.at += 1;
         self.quiet = true;
         let found = self.words(span);
-        let help = match found {
-            "=" | "==" | "<=" | "===" => "for equal truth write `<->`, for if then `->`",
-            "<" | ">" | ">=" | "-" | "--" | "-->" => "for if then write `->`, for equal truth `<->`",
-            "!=" | "=/=" => "for different truth write `xor`",
-            "+" | ";" | "," => "for both write `&`, for either `|`",
-            "*" | "." => {
-                "for both write `&`; a name with other characters than letters, digits and `_` needs double quotes"
-            }
-            "{" | "}" => "group with `(` and `)`",
-            "[" | "]" => {
-                "group with `(` and `)`; square brackets hold the bounds right after an operator, as in `F[2,5]`"
-            }
-            _ if found.starts_with(['\'', '`', '‘', '’', '“', '”', '„']) => {
-                "names are quoted with `\"`"
-            }
-            _ if found.starts_with('[') => {
-                "bounds stand right after an operator that takes them, as in `F[2,5]`; group with `(` and `)`"
-            }
-            _ => {
-                "a name with other characters than letters, digits and `_` needs double quotes, as in `\"a-b\"`"
-            }
-        };
+        let help = for_stray(found);
         let message = format!("expected {expected}, found `{}`", clip(found));
         self.mistake(span, message, help)
     }
@@ -796,47 +775,4 @@ impl<'a> Parser<'a> {
 
 fn up_to(last: u32) -> Bounds {
     Bounds { first: 0, last: Some(last) }
-}
-
-/// The start of a text that may be long.
-pub(crate) fn clip(text: &str) -> String {
-    const LONGEST: usize = 40;
-    match text.char_indices().nth(LONGEST) {
-        Some((i, _)) => format!("{}…", text.get(..i).unwrap_or("")),
-        None => text.to_owned(),
-    }
-}
-
-/// What others call our operators.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("globally", "G"),
-    ("henceforth", "G"),
-    ("finally", "F"),
-    ("sometime", "F"),
-    ("wnext", "WX"),
-    ("weaknext", "WX"),
-    ("weak_next", "WX"),
-    ("previously", "Y"),
-    ("previous", "Y"),
-    ("yesterday", "Y"),
-    ("once", "O"),
-    ("historically", "H"),
-    ("unless", "W"),
-    ("weakuntil", "W"),
-    ("weak_until", "W"),
-    ("release", "R"),
-    ("releases", "R"),
-    ("since", "S"),
-    ("trigger", "T"),
-    ("triggered", "T"),
-    ("triggers", "T"),
-];
-
-/// The operator that a name was probably meant to be, and its kind.
-fn operator_like(name: &str) -> Option<(&'static str, Kind)> {
-    let upper = name.to_ascii_uppercase();
-    let letters = operator_letters().find(|letters| *letters == upper);
-    let elsewhere = || ELSEWHERE.iter().find(|(word, _)| word.eq_ignore_ascii_case(name)).map(|(_, op)| *op);
-    let op = letters.or_else(elsewhere).or_else(|| suggest(name, operator_words()))?;
-    Some((op, keyword(op)?))
 }

@@ -189,6 +189,9 @@ fn all_mistakes_with_their_places() {
     check_mistakes("()", &[(1, ")")]);
     check_mistakes("a b", &[(2, "b")]);
     check_mistakes("a b c", &[(2, "b"), (4, "c")]);
+    check_mistakes("p q r", &[(2, "q"), (4, "r")]);
+    check_mistakes("(p r) & t", &[(3, "r")]);
+    check_mistakes("W [2] a & X [2,3] a", &[(0, "W"), (2, "[2]"), (12, "[2,3]")]);
     check_mistakes("a (b)", &[(2, "(")]);
     check_mistakes("a F b", &[(2, "F")]);
     check_mistakes("a $ b", &[(2, "$")]);
@@ -268,6 +271,10 @@ fn limits_end_in_a_message() {
         let report = mistakes(&text);
         assert!(report.iter().len() <= 101, "{:.20}", text);
     }
+    // A suggestion for a name of a megabyte is not worth a second.
+    let started = std::time::Instant::now();
+    mistakes(&("a ".to_owned() + &"b".repeat(1_000_000)));
+    assert!(started.elapsed().as_secs() < 2);
     let chain = "a & ".repeat(n) + "a";
     assert!(matches!(read(&chain).expr, Expr::And(fs) if fs.len() == n + 1));
     let deepest = "!".repeat(1000) + "a";

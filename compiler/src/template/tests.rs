@@ -128,6 +128,14 @@ fn all_mistakes_with_their_places() {
             ("c", "expected an operator, found `c`"),
         ],
     );
+    check_mistakes(
+        "response(F a, b, c d)",
+        &[
+            ("response", "`response` does not take 3 arguments"),
+            ("F a", "a template argument has to be free of temporal operators, found `F a`"),
+            ("d", "expected an operator, found `d`"),
+        ],
+    );
     check_mistakes("response(a, b", &[("(", "`(` is never closed")]);
     check_mistakes("response(, b)", &[(",", "expected an argument, found `,`")]);
     check_mistakes("existence(x, a)", &[("x", "expected a number, found `x`")]);
