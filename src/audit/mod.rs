@@ -213,7 +213,13 @@ impl<'a> Audit<'a> {
                     name: name.to_owned(),
                     steps: vec![0; self.plan.streams.len()],
                     monitors: self.plan.rules.iter().map(|r| Monitor::new(&r.automaton)).collect(),
-                    keyed: self.plan.rules.iter().filter(|r| r.keyed.is_some()).map(|_| Keyed::default()).collect(),
+                    keyed: self
+                        .plan
+                        .rules
+                        .iter()
+                        .filter(|r| r.keyed.is_some())
+                        .map(|_| Keyed::default())
+                        .collect(),
                     contradicted: false,
                 });
                 self.sessions.len() - 1

@@ -43,7 +43,8 @@ impl Plan {
     /// The rules that are too large to compile, with their places in the policy's text.
     pub fn new(policy: &Policy) -> Result<Plan, Report> {
         let compiled: Vec<_> = policy.rules.par_iter().map(|rule| compile(policy, rule)).collect();
-        let mut plan = Plan { rules: Vec::new(), streams: vec![policy.steps.clone()], warnings: Report::new() };
+        let mut plan =
+            Plan { rules: Vec::new(), streams: vec![policy.steps.clone()], warnings: Report::new() };
         let mut errors = Report::new();
         let mut slots = 0..;
         for (rule, compiled) in policy.rules.iter().zip(compiled) {
@@ -62,7 +63,11 @@ impl Plan {
                 warn("never-violated", "cannot be violated by any session", "it can be left out");
             }
             if never_satisfied {
-                warn("never-satisfied", "cannot be satisfied by any session that has a step", "it contradicts itself");
+                warn(
+                    "never-satisfied",
+                    "cannot be satisfied by any session that has a step",
+                    "it contradicts itself",
+                );
             }
             let stream = match &rule.steps {
                 None => 0,

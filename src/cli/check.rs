@@ -54,7 +54,13 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
     if !args.json {
         audit = audit.with_quotes(quote);
     }
-    let mut reader = Reader { audit, files: Vec::new(), contradictions: 0, strict: args.strict, bar: progress_bar(&args.logs) };
+    let mut reader = Reader {
+        audit,
+        files: Vec::new(),
+        contradictions: 0,
+        strict: args.strict,
+        bar: progress_bar(&args.logs),
+    };
     let options = ingest::Options { format: args.format, strict: args.strict, ..ingest::Options::default() };
     let read = ingest::read(&args.logs, &options, &mut reader);
     reader.bar.finish_and_clear();
@@ -74,7 +80,8 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
         ));
     }
     if !summary.skipped.is_empty() {
-        let skipped: Vec<String> = summary.skipped.iter().map(|(name, n)| format!("{n} {}", clean(name))).collect();
+        let skipped: Vec<String> =
+            summary.skipped.iter().map(|(name, n)| format!("{n} {}", clean(name))).collect();
         say(&format!("left out, being no events: {}", skipped.join(", ")));
     }
     if summary.events == 0 {
@@ -84,7 +91,10 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
         say_error(&format!("no verdicts on session `{}`: it contradicts the policy", clean(session)));
     }
     if summary.problems > 0 {
-        say_error(&format!("{} places of the input could not be read; the verdicts are on the rest", summary.problems));
+        say_error(&format!(
+            "{} places of the input could not be read; the verdicts are on the rest",
+            summary.problems
+        ));
     }
 
     let mut broken = false;
@@ -181,7 +191,8 @@ impl Sink for Reader<'_> {
 /// A bar over the bytes of all files; where the size is not known beforehand, only what was read so far. Hidden by itself
 /// where standard error is no terminal.
 fn progress_bar(logs: &[PathBuf]) -> ProgressBar {
-    let size = |path: &PathBuf| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|m| m.len());
+    let size =
+        |path: &PathBuf| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|m| m.len());
     let (bar, template) = match logs.iter().map(size).sum::<Option<u64>>() {
         Some(total) => (ProgressBar::new(total), "reading {wide_bar} {bytes}/{total_bytes} {eta}"),
         None => (ProgressBar::no_length(), "reading {spinner} {bytes} {bytes_per_sec}"),

@@ -61,7 +61,13 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
         let (policy, text) = input::policy(path)?;
         let plan = Plan::new(&policy).map_err(|report| text.fail(&report))?;
         text.show(plan.warnings());
-        sizes.extend(policy.rules.iter().zip(plan.automata()).map(|(rule, (automaton, _))| Size::of(&rule.id, automaton)));
+        sizes.extend(
+            policy
+                .rules
+                .iter()
+                .zip(plan.automata())
+                .map(|(rule, (automaton, _))| Size::of(&rule.id, automaton)),
+        );
     } else if let Some(formula) = &args.what.formula {
         let (ast, text) = input::formula(formula, args.what.dialect)?;
         let vocabulary: Vec<String> = ast.propositions().into_iter().map(str::to_owned).collect();

@@ -199,7 +199,15 @@ struct Note {
 
 impl Mistake {
     fn request(line: usize, column: usize, message: String) -> Mistake {
-        Mistake { message, line, column, within: "request", code: "request", help: None, diagnostics: Vec::new() }
+        Mistake {
+            message,
+            line,
+            column,
+            within: "request",
+            code: "request",
+            help: None,
+            diagnostics: Vec::new(),
+        }
     }
 
     /// All that is wrong with a formula; the first error stands for the whole.
@@ -229,11 +237,13 @@ fn evaluate(request: &Request<'_>, number: usize) -> Result<Vec<u8>, Mistake> {
         DialectName::Spot => Dialect::Spot,
     };
     let text = request.formula.as_ref();
-    let formula = syntax::parse(text, dialect, &syntax::Limits::default()).map_err(|r| Mistake::formula(text, &r))?;
+    let formula =
+        syntax::parse(text, dialect, &syntax::Limits::default()).map_err(|r| Mistake::formula(text, &r))?;
     let vocabulary = vocabulary(request, &formula).map_err(|r| Mistake::formula(text, &r))?;
     let place: AHashMap<&str, u32> = (0..).zip(&vocabulary).map(|(i, name)| (name.as_str(), i)).collect();
-    let exclusive = numbered(&request.exclusive, &place)
-        .map_err(|name| Mistake::request(number, 1, format!("`{name}` in `exclusive` is not one of `props`")))?;
+    let exclusive = numbered(&request.exclusive, &place).map_err(|name| {
+        Mistake::request(number, 1, format!("`{name}` in `exclusive` is not one of `props`"))
+    })?;
     let options = Options {
         semantics: match request.semantics {
             SemanticsName::Finite => Semantics::Finite,
@@ -258,7 +268,10 @@ fn evaluate(request: &Request<'_>, number: usize) -> Result<Vec<u8>, Mistake> {
         accepts: Vec::new(),
     };
     let initial = compiled.automaton.verdict(compiled.automaton.initial());
-    run.push(&format!(",\"states\":{},\"initial\":\"{initial}\",\"verdicts\":[", compiled.automaton.state_len()));
+    run.push(&format!(
+        ",\"states\":{},\"initial\":\"{initial}\",\"verdicts\":[",
+        compiled.automaton.state_len()
+    ));
     let mut json = serde_json::Deserializer::from_str(request.traces.get());
     Traces(&mut run)
         .deserialize(&mut json)
@@ -292,9 +305,13 @@ fn report_unknown(ast: &Ast, known: &ahash::AHashSet<&str>, names: &[String], re
         Expr::Constant(_) => {}
         Expr::Proposition(name) if known.contains(name.as_str()) => {}
         Expr::Proposition(name) => {
-            let mut d =
-                Diagnostic::error("unknown-name", ast.span, format!("unknown proposition `{name}`: it is not in `props`"));
-            d.help = diag::suggest(name, names.iter().map(String::as_str)).map(|n| format!("did you mean `{n}`?"));
+            let mut d = Diagnostic::error(
+                "unknown-name",
+                ast.span,
+                format!("unknown proposition `{name}`: it is not in `props`"),
+            );
+            d.help =
+                diag::suggest(name, names.iter().map(String::as_str)).map(|n| format!("did you mean `{n}`?"));
             report.push(d);
         }
         Expr::Unary(_, f) => report_unknown(f, known, names, report),
@@ -329,7 +346,12 @@ impl Run<'_> {
 
     /// Why the letter cannot be.
     fn contradiction(&self) -> Option<String> {
-        tracelaw::label::contradiction(self.vocabulary, &self.options.exclusive, self.options.one_of_all, &self.letter)
+        tracelaw::label::contradiction(
+            self.vocabulary,
+            &self.options.exclusive,
+            self.options.one_of_all,
+            &self.letter,
+        )
     }
 }
 
@@ -439,7 +461,9 @@ impl Visitor<'_> for Name<'_, '_> {
                 }
                 Ok(())
             }
-            None if run.closed => Err(E::custom(format_args!("unknown proposition `{name}`: it is not in `props`"))),
+            None if run.closed => {
+                Err(E::custom(format_args!("unknown proposition `{name}`: it is not in `props`")))
+            }
             None => Ok(()),
         }
     }

@@ -1,6 +1,5 @@
 //! Policies and formulas as arguments, with their mistakes told on standard error.
 
-use std::io::IsTerminal;
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -21,8 +20,8 @@ impl Text {
     /// Draws the report over the text.
     pub(super) fn show(&self, report: &Report) {
         if !report.is_empty() {
-            let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-            say(diagnostics::render(report, &self.text, &self.name, colours).trim_end());
+            let colour = diagnostics::may_colour(&std::io::stderr());
+            say(diagnostics::render(report, &self.text, &self.name, colour).trim_end());
         }
     }
 
@@ -38,7 +37,8 @@ impl Text {
 /// Reads a policy file, and shows what is probably not meant in it.
 pub(super) fn policy(path: &Path) -> Result<(Policy, Text), Failure> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|e| Failure::new(format_args!("cannot read `{name}`: {e}")))?;
+    let text =
+        std::fs::read_to_string(path).map_err(|e| Failure::new(format_args!("cannot read `{name}`: {e}")))?;
     let text = Text { name, text };
     let policy = Policy::parse(&text.text, &text.name).map_err(|report| text.fail(&report))?;
     text.show(&policy.warnings);
@@ -48,7 +48,8 @@ pub(super) fn policy(path: &Path) -> Result<(Policy, Text), Failure> {
 /// Reads a formula given on the command line.
 pub(super) fn formula(formula: &str, dialect: DialectArg) -> Result<(Ast, Text), Failure> {
     let text = Text { name: "the formula".to_owned(), text: formula.to_owned() };
-    let ast = syntax::parse(formula, dialect.into(), &syntax::Limits::default()).map_err(|report| text.fail(&report))?;
+    let ast = syntax::parse(formula, dialect.into(), &syntax::Limits::default())
+        .map_err(|report| text.fail(&report))?;
     Ok((ast, text))
 }
 

@@ -19,7 +19,12 @@ const MAX_SHOWN: usize = 10;
 ///
 /// # Errors
 /// When the output cannot be written.
-pub fn write_json(out: &mut impl Write, policy: &Policy, files: &[String], outcome: &Outcome<'_>) -> io::Result<()> {
+pub fn write_json(
+    out: &mut impl Write,
+    policy: &Policy,
+    files: &[String],
+    outcome: &Outcome<'_>,
+) -> io::Result<()> {
     #[derive(Serialize)]
     struct Line<'a> {
         session: &'a str,
@@ -110,7 +115,9 @@ impl<'a, W: Write> Human<'a, W> {
             self.sessions += 1;
             outcome.session.clone_into(&mut self.last_session);
         }
-        let (Some(rule), Some(tally)) = (self.policy.rules.get(outcome.rule), self.tallies.get_mut(outcome.rule)) else {
+        let (Some(rule), Some(tally)) =
+            (self.policy.rules.get(outcome.rule), self.tallies.get_mut(outcome.rule))
+        else {
             return Ok(());
         };
         if let Some(count) = tally.verdicts.get_mut(outcome.verdict as usize) {
@@ -122,7 +129,11 @@ impl<'a, W: Write> Human<'a, W> {
         }
         let out = &mut self.out;
         let session = clean(outcome.session);
-        write!(out, "{RED}violated{RED:#}  {BOLD}{}{BOLD:#}  in session {BOLD}{session}{BOLD:#}", clean(&rule.id))?;
+        write!(
+            out,
+            "{RED}violated{RED:#}  {BOLD}{}{BOLD:#}  in session {BOLD}{session}{BOLD:#}",
+            clean(&rule.id)
+        )?;
         if let Some(key) = outcome.key {
             write!(out, " for {BOLD}{}{BOLD:#}", clean(key))?;
         }
@@ -153,7 +164,8 @@ impl<'a, W: Write> Human<'a, W> {
     /// # Errors
     /// When the output cannot be written.
     pub fn finish(mut self) -> io::Result<()> {
-        const VERDICTS: [Verdict; 4] = [Verdict::Satisfied, Verdict::Holding, Verdict::Pending, Verdict::Violated];
+        const VERDICTS: [Verdict; 4] =
+            [Verdict::Satisfied, Verdict::Holding, Verdict::Pending, Verdict::Violated];
         // Under finite semantics every session ends satisfied or violated: no columns for what cannot be.
         let shown: Vec<Verdict> = VERDICTS
             .into_iter()
@@ -186,7 +198,8 @@ impl<'a, W: Write> Human<'a, W> {
         }
         let broken = self.tallies.iter().filter(|t| t.count(Verdict::Violated) > 0).count();
         let (rules, sessions) = (self.policy.rules.len(), self.sessions);
-        writeln!(out, "{broken} of {rules} rules broken, {sessions} sessions")?;
+        let plural = if sessions == 1 { "" } else { "s" };
+        writeln!(out, "{broken} of {rules} rules broken, {sessions} session{plural} judged")?;
         self.out.flush()
     }
 }

@@ -63,7 +63,8 @@ fn push_clean(out: &mut String, text: &str) {
 
 /// Control characters, and those that turn the direction of writing or have no width.
 fn is_treacherous(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Names and other short texts of the log, safe to print.
@@ -81,7 +82,11 @@ fn json(value: &Value) -> String {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.extend_from_slice(bytes);
             // One character is four bytes at the most.
-            if self.0.len() > 4 * (MAX_CHARS + 1) { Err(io::ErrorKind::WriteZero.into()) } else { Ok(bytes.len()) }
+            if self.0.len() > 4 * (MAX_CHARS + 1) {
+                Err(io::ErrorKind::WriteZero.into())
+            } else {
+                Ok(bytes.len())
+            }
         }
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
@@ -119,7 +124,8 @@ mod tests {
         let quoted = quote(&event);
         assert!(quoted.starts_with("user: \"\\u{1b}[2Jhi\\u{202e}\\né"), "{quoted}");
         assert!(quoted.ends_with("é…\""), "{quoted}");
-        let event = Event { tool: "t".into(), args: json!({"text": "é".repeat(1_000_000)}), ..Event::default() };
+        let event =
+            Event { tool: "t".into(), args: json!({"text": "é".repeat(1_000_000)}), ..Event::default() };
         assert!(quote(&event).chars().count() < 200);
     }
 }

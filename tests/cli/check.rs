@@ -23,7 +23,10 @@ fn every_leak_after_a_read_is_a_breach() {
     assert_eq!(breaches("read send", "G(read -> G !send)", "read send send send"), ["1,2,3", "1", "1"]);
     assert_eq!(breaches("read send", "G(read -> G !send)", "send list send"), ["none", "none", "none"]);
     // After a restart the read is forgotten, and a new one counts.
-    assert_eq!(breaches("read send", "G(read -> G !send)", "read send send read send"), ["1,2,4", "1,4", "1"]);
+    assert_eq!(
+        breaches("read send", "G(read -> G !send)", "read send send read send"),
+        ["1,2,4", "1,4", "1"]
+    );
 }
 
 #[test]
@@ -43,7 +46,10 @@ fn a_missed_answer_is_put_in_and_the_new_question_still_counts() {
 #[test]
 fn what_is_open_at_the_end_is_one_more_breach() {
     assert_eq!(breaches("pay audit", "G(pay -> F audit)", "pay list"), ["end", "end", "end"]);
-    assert_eq!(breaches("pay audit", "G(pay -> F audit) & G !list", "pay audit"), ["none", "none", "none"]);
+    assert_eq!(
+        breaches("pay audit list", "G(pay -> F audit) & G !list", "pay audit"),
+        ["none", "none", "none"]
+    );
 }
 
 #[test]
@@ -70,7 +76,8 @@ fn the_json_form_is_exactly_as_documented() {
         tools("read send audit")
     );
     let policy = folder.file("p.toml", &policy);
-    let log = folder.file("l.jsonl", &format!("{{\"session\":\"t\",\"tool\":\"audit\"}}\n\n{}", calls("read send")));
+    let log = folder
+        .file("l.jsonl", &format!("{{\"session\":\"t\",\"tool\":\"audit\"}}\n\n{}", calls("read send")));
     let ran = run(&["check", &policy, &log, "--json"]);
     let expected = [
         json!({"session": "t", "rule": "no-leak", "verdict": "satisfied", "breaches": [], "events": 1}),
@@ -85,7 +92,8 @@ fn the_json_form_is_exactly_as_documented() {
 #[test]
 fn sessions_interleave_and_come_in_the_order_of_their_first_event() {
     let line = |session: &str, tool: &str| format!("{{\"session\":\"{session}\",\"tool\":\"{tool}\"}}\n");
-    let log = [line("b", "read"), line("a", "send"), line("b", "send"), line("a", "read"), line("a", "send")].concat();
+    let log = [line("b", "read"), line("a", "send"), line("b", "send"), line("a", "read"), line("a", "send")]
+        .concat();
     let verdicts = verdicts(&policy("read send", "G(read -> G !send)", ""), &log);
     assert_eq!(verdicts, ["b r violated 1", "a r violated 2"]);
 }
@@ -94,7 +102,8 @@ fn sessions_interleave_and_come_in_the_order_of_their_first_event() {
 fn several_files_are_one_log() {
     let folder = Folder::new();
     let policy = folder.file("p.toml", &policy("read send", "G(read -> G !send)", ""));
-    let (one, two) = (folder.file("1.jsonl", &calls("read list")), folder.file("2.jsonl", &calls("list send")));
+    let (one, two) =
+        (folder.file("1.jsonl", &calls("read list")), folder.file("2.jsonl", &calls("list send")));
     let ran = run(&["check", &policy, &one, &two, "--json"]);
     assert_eq!(ran.verdicts(), ["s r violated 3"]);
     let breach = &ran.lines()[0]["breaches"][0];
@@ -137,8 +146,10 @@ fn events_are_counted_in_the_steps_of_the_rule() {
 
 #[test]
 fn propositions_can_be_given_by_the_log() {
-    let policy = "given = [\"on road\", \"arrived\"]\n[[rule]]\nid = \"r\"\nformula = '\"on road\" -> X arrived'\n";
-    let log = "{\"session\":1,\"props\":[\"on road\"]}\n{\"session\":1,\"props\":[\"arrived\",\"unheard of\"]}\n";
+    let policy =
+        "given = [\"on road\", \"arrived\"]\n[[rule]]\nid = \"r\"\nformula = '\"on road\" -> X arrived'\n";
+    let log =
+        "{\"session\":1,\"props\":[\"on road\"]}\n{\"session\":1,\"props\":[\"arrived\",\"unheard of\"]}\n";
     assert_eq!(verdicts(policy, log), ["1 r satisfied"]);
 }
 
@@ -181,7 +192,11 @@ fn an_event_that_contradicts_the_policy_is_no_verdict() {
     let ran = check(policy, log, &["--json"]);
     assert_eq!(ran.verdicts(), ["s r violated 0", "u r satisfied"]);
     assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.err.contains("log.jsonl:2: ") && ran.err.contains("no verdicts on session `t`"), "{}", ran.err);
+    assert!(
+        ran.err.contains("log.jsonl:2: ") && ran.err.contains("no verdicts on session `t`"),
+        "{}",
+        ran.err
+    );
 
     let ran = check(policy, log, &["--json", "--strict"]);
     assert_eq!((ran.out.as_str(), ran.code), ("", 2));
@@ -189,7 +204,8 @@ fn an_event_that_contradicts_the_policy_is_no_verdict() {
 
 #[test]
 fn one_per_event_wants_exactly_one() {
-    let policy = "given = [\"a\", \"b\"]\none_per_event = true\n[[rule]]\nid = \"r\"\nformula = \"G(a -> X b)\"\n";
+    let policy =
+        "given = [\"a\", \"b\"]\none_per_event = true\n[[rule]]\nid = \"r\"\nformula = \"G(a -> X b)\"\n";
     assert_eq!(
         verdicts(policy, "{\"session\":\"s\",\"props\":[\"a\"]}\n{\"session\":\"s\",\"props\":[\"b\"]}\n"),
         ["s r satisfied"]
@@ -204,17 +220,29 @@ fn one_per_event_wants_exactly_one() {
 #[test]
 fn events_that_no_rule_sees_cannot_contradict_the_policy() {
     let policy = "given = [\"a\"]\none_per_event = true\n[[rule]]\nid = \"r\"\nformula = \"F a\"\n";
-    let log = "{\"session\":\"s\",\"kind\":\"user\",\"text\":\"hi\"}\n{\"session\":\"s\",\"props\":[\"a\"]}\n";
+    let log =
+        "{\"session\":\"s\",\"kind\":\"user\",\"text\":\"hi\"}\n{\"session\":\"s\",\"props\":[\"a\"]}\n";
     assert_eq!(verdicts(policy, log), ["s r satisfied"]);
 }
 
 #[test]
 fn the_report_for_people_quotes_the_offending_events() {
-    let log = format!("{}{}", calls("read"), "{\"session\":\"s\",\"tool\":\"send\",\"args\":{\"to\":\"\\u001b[31mevil\"}}\n");
+    let log = format!(
+        "{}{}",
+        calls("read"),
+        "{\"session\":\"s\",\"tool\":\"send\",\"args\":{\"to\":\"\\u001b[31mevil\"}}\n"
+    );
     let policy = policy("read send", "G(read -> G !send)", "text = \"no leaks\"\nsource = \"GDPR Art. 5\"");
     let ran = check(&policy, &log, &[]);
     assert_eq!(ran.code, 1);
-    for part in ["no leaks", "GDPR Art. 5", "event 1", "log.jsonl:2", "send {\"to\":\"", "1 of 1 rules broken, 1 sessions"] {
+    for part in [
+        "no leaks",
+        "GDPR Art. 5",
+        "event 1",
+        "log.jsonl:2",
+        "send {\"to\":\"",
+        "1 of 1 rules broken, 1 session judged",
+    ] {
         assert!(ran.out.contains(part), "no `{part}` in\n{}", ran.out);
     }
     assert!(!ran.out.contains('\u{1b}'), "{:?}", ran.out);

@@ -29,9 +29,13 @@ fn answers_have_the_verdict_after_each_event() {
 
 #[test]
 fn states_include_the_initial_one_and_the_sinks() {
-    for (formula, states, initial) in
-        [("true", 1, "satisfied"), ("false", 1, "violated"), ("p", 3, "pending"), ("G p", 2, "holding"), ("X true", 3, "pending")]
-    {
+    for (formula, states, initial) in [
+        ("true", 1, "satisfied"),
+        ("false", 1, "violated"),
+        ("p", 3, "pending"),
+        ("G p", 2, "holding"),
+        ("X true", 3, "pending"),
+    ] {
         let answer = answer(&json!({"id": 1, "formula": formula, "traces": []}));
         assert_eq!((&answer["states"], &answer["initial"]), (&json!(states), &json!(initial)), "{formula}");
     }
@@ -40,7 +44,8 @@ fn states_include_the_initial_one_and_the_sinks() {
 #[test]
 fn final_verdicts_come_early_and_stay() {
     let traces = json!([[[], ["p"]], [["p"], []]]);
-    let answer_to = |formula: &str| answer(&json!({"formula": formula, "traces": traces}))["verdicts"].clone();
+    let answer_to =
+        |formula: &str| answer(&json!({"formula": formula, "traces": traces}))["verdicts"].clone();
     assert_eq!(answer_to("p"), json!([["violated", "violated"], ["satisfied", "satisfied"]]));
     assert_eq!(answer_to("F p & G !p"), json!([["violated", "violated"], ["violated", "violated"]]));
     assert_eq!(answer_to("G X true"), json!([["violated", "violated"], ["violated", "violated"]]));
@@ -48,9 +53,12 @@ fn final_verdicts_come_early_and_stay() {
 
 #[test]
 fn the_dialect_decides_which_next_is_strong() {
-    for (dialect, formula, accepts) in
-        [("tracelaw", "X p", false), ("tracelaw", "WX p", true), ("spot", "X p", true), ("spot", "X[!] p", false)]
-    {
+    for (dialect, formula, accepts) in [
+        ("tracelaw", "X p", false),
+        ("tracelaw", "WX p", true),
+        ("spot", "X p", true),
+        ("spot", "X[!] p", false),
+    ] {
         let answer = answer(&json!({"formula": formula, "dialect": dialect, "traces": [[[]]]}));
         assert_eq!(answer["accepts"], json!([accepts]), "{dialect} {formula}");
     }
@@ -62,7 +70,10 @@ fn a_mistake_in_a_formula_is_told_with_its_place() {
     assert_eq!(answer["id"], json!([1, 2]));
     let error = &answer["error"];
     assert!(error["message"].as_str().is_some_and(|m| !m.is_empty()));
-    assert!(error["line"].as_u64().is_some_and(|l| l >= 1) && error["column"].as_u64().is_some_and(|c| c >= 1), "{error}");
+    assert!(
+        error["line"].as_u64().is_some_and(|l| l >= 1) && error["column"].as_u64().is_some_and(|c| c >= 1),
+        "{error}"
+    );
     assert_eq!(error["within"], "formula");
 }
 
@@ -100,7 +111,10 @@ fn a_broken_request_is_answered_and_the_others_are_not_affected() {
 fn props_say_what_there_is() {
     let with = |request: Value| answer(&request)["error"]["message"].as_str().unwrap_or("").to_owned();
     assert_eq!(with(json!({"formula": "p", "props": ["p", "q"], "traces": [[["q"]]]})), "");
-    assert!(with(json!({"formula": "p", "props": ["p"], "traces": [[["q"]]]})).contains("trace 0, event 0: unknown proposition `q`"));
+    assert!(
+        with(json!({"formula": "p", "props": ["p"], "traces": [[["q"]]]}))
+            .contains("trace 0, event 0: unknown proposition `q`")
+    );
     assert!(with(json!({"formula": "p & qq", "props": ["p", "q"], "traces": []})).contains("`qq`"));
 }
 
@@ -108,7 +122,8 @@ fn props_say_what_there_is() {
 fn what_excludes_each_other_makes_verdicts_earlier() {
     let request = json!({"formula": "F(a & b)", "exclusive": [["a", "b"]], "traces": []});
     assert_eq!(answer(&request)["initial"], "violated");
-    let request = json!({"formula": "F(a & b)", "exclusive": [["a", "b"]], "traces": [[["a"]], [[], ["b", "a"]]]});
+    let request =
+        json!({"formula": "F(a & b)", "exclusive": [["a", "b"]], "traces": [[["a"]], [[], ["b", "a"]]]});
     let message = answer(&request)["error"]["message"].as_str().unwrap().to_owned();
     assert!(message.contains("trace 1, event 1: "), "{message}");
     let request = json!({"formula": "G(a | b)", "props": ["a", "b"], "one_per_event": true, "traces": []});

@@ -35,7 +35,12 @@ impl Ran {
                 let breaches: Vec<String> =
                     line["breaches"].as_array().unwrap().iter().map(|b| word(&b["event"])).collect();
                 let key = line.get("key").map(|k| format!("[{}]", word(k))).unwrap_or_default();
-                let head = format!("{} {}{key} {}", word(&line["session"]), word(&line["rule"]), word(&line["verdict"]));
+                let head = format!(
+                    "{} {}{key} {}",
+                    word(&line["session"]),
+                    word(&line["rule"]),
+                    word(&line["verdict"])
+                );
                 format!("{head} {}", breaches.join(",")).trim_end().to_owned()
             })
             .collect()
@@ -121,7 +126,9 @@ fn calls(words: &str) -> String {
     words
         .split_whitespace()
         .map(|word| match word.split_once(':') {
-            Some((tool, id)) => format!("{{\"session\":\"s\",\"tool\":\"{tool}\",\"args\":{{\"id\":\"{id}\"}}}}\n"),
+            Some((tool, id)) => {
+                format!("{{\"session\":\"s\",\"tool\":\"{tool}\",\"args\":{{\"id\":\"{id}\"}}}}\n")
+            }
             None => format!("{{\"session\":\"s\",\"tool\":\"{word}\"}}\n"),
         })
         .collect()

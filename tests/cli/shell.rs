@@ -9,7 +9,11 @@ fn every_subcommand_has_help_with_an_example() {
     for command in ["check", "eval", "compile", "explain"] {
         let ran = run(&[command, "--help"]);
         assert_eq!(ran.code, 0);
-        assert!(ran.out.contains("Example") && ran.out.contains(&format!("tracelaw {command}")), "{}", ran.out);
+        assert!(
+            ran.out.contains("Example") && ran.out.contains(&format!("tracelaw {command}")),
+            "{}",
+            ran.out
+        );
         assert!(run(&["--help"]).out.contains(command));
     }
 }
@@ -62,7 +66,11 @@ fn a_closed_pipe_is_no_crash() {
 fn compile_says_how_large_automata_are() {
     let ran = run(&["compile", "--formula", "G(a -> F b)", "--emit", "json"]);
     let line = &ran.lines()[0];
-    assert_eq!((ran.code, line["states"].as_u64(), line["initial"].as_str()), (0, Some(2), Some("holding")), "{ran:?}");
+    assert_eq!(
+        (ran.code, line["states"].as_u64(), line["initial"].as_str()),
+        (0, Some(2), Some("holding")),
+        "{ran:?}"
+    );
     let folder = Folder::new();
     let policy = format!("{}[[rule]]\nid = \"answer\"\ntemplate = \"response(a, b)\"\n", tools("a b"));
     let ran = run(&["compile", &folder.file("p.toml", &policy)]);
@@ -78,7 +86,10 @@ fn explain_says_what_a_rule_means() {
     );
     let policy = folder.file("p.toml", &policy);
     let ran = run(&["explain", &policy, "answer"]);
-    assert!(ran.code == 0 && ran.out.contains("every a is answered") && ran.out.contains("G(a -> F b)"), "{ran:?}");
+    assert!(
+        ran.code == 0 && ran.out.contains("every a is answered") && ran.out.contains("G(a -> F b)"),
+        "{ran:?}"
+    );
     let ran = run(&["explain", &policy, "anwser"]);
     assert!(ran.code == 2 && ran.err.contains("did you mean `answer`?"), "{ran:?}");
 }
