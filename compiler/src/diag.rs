@@ -193,15 +193,18 @@ const MAX_SUGGESTED: usize = 100;
 /// Of `names`, the one most like `wanted`, if any is alike enough to be worth suggesting.
 #[must_use]
 pub fn suggest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // The distance takes the product of the lengths in time and space.
+    // The distance takes time and space for both lengths multiplied.
     if wanted.len() > MAX_SUGGESTED {
         return None;
     }
+    let length = wanted.chars().count();
+    let allowed = |n: &str| 1 + length.max(n.chars().count()) / 4;
     names
         .into_iter()
-        .filter(|n| n.len() <= MAX_SUGGESTED)
+        // The distance is at least the difference in length.
+        .filter(|n| n.len() <= MAX_SUGGESTED && length.abs_diff(n.chars().count()) <= allowed(n))
         .map(|n| (strsim::damerau_levenshtein(&wanted.to_lowercase(), &n.to_lowercase()), n))
-        .filter(|(d, n)| *d <= 1 + wanted.chars().count().max(n.chars().count()) / 4)
+        .filter(|(d, n)| *d <= allowed(n))
         .min_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(b.1)))
         .map(|(_, n)| n)
 }

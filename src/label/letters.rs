@@ -3,7 +3,12 @@
 /// Why `letter` cannot be, given sets of propositions of which at most one holds at an event, and whether exactly one of the
 /// whole vocabulary does.
 #[must_use]
-pub fn contradiction(vocabulary: &[String], exclusive: &[Vec<u32>], one_of_all: bool, letter: &[u64]) -> Option<String> {
+pub fn contradiction(
+    vocabulary: &[String],
+    exclusive: &[Vec<u32>],
+    one_of_all: bool,
+    letter: &[u64],
+) -> Option<String> {
     let holds = |prop: u32| letter.get((prop >> 6) as usize).is_some_and(|word| word >> (prop & 63) & 1 != 0);
     let name = |prop: u32| format!("`{}`", vocabulary.get(prop as usize).map_or("", String::as_str));
     for set in exclusive {
@@ -11,7 +16,11 @@ pub fn contradiction(vocabulary: &[String], exclusive: &[Vec<u32>], one_of_all: 
         let Some(first) = true_ones.next() else { continue };
         // A name given twice in a set does not exclude itself.
         if let Some(second) = true_ones.find(|p| *p != first) {
-            return Some(format!("{} and {} hold at once, and are said to exclude each other", name(first), name(second)));
+            return Some(format!(
+                "{} and {} hold at once, and are said to exclude each other",
+                name(first),
+                name(second)
+            ));
         }
     }
     if !one_of_all {
@@ -27,7 +36,8 @@ pub fn contradiction(vocabulary: &[String], exclusive: &[Vec<u32>], one_of_all: 
         1 => None,
         _ => {
             let mut true_ones = (0..).take(vocabulary.len()).filter(|p| holds(*p)).map(name);
-            let (first, second) = (true_ones.next().unwrap_or_default(), true_ones.next().unwrap_or_default());
+            let (first, second) =
+                (true_ones.next().unwrap_or_default(), true_ones.next().unwrap_or_default());
             Some(format!("{first} and {second} hold at once, and exactly one is said to hold at each event"))
         }
     }
@@ -40,7 +50,8 @@ mod tests {
     #[test]
     fn at_most_one_of_a_set_and_exactly_one_of_all() {
         let names: Vec<String> = (0..70).map(|i| format!("p{i}")).collect();
-        let why = |exclusive: &[Vec<u32>], one, letter: [u64; 2]| contradiction(&names, exclusive, one, &letter);
+        let why =
+            |exclusive: &[Vec<u32>], one, letter: [u64; 2]| contradiction(&names, exclusive, one, &letter);
         assert_eq!(why(&[vec![0, 65]], false, [0b11, 0]), None);
         assert!(why(&[vec![1, 65]], false, [0b10, 0b10]).is_some_and(|m| m.contains("`p1` and `p65`")));
         assert_eq!(why(&[vec![1, 1]], false, [0b10, 0]), None);

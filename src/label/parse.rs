@@ -16,7 +16,7 @@ const MAX_BYTES: usize = 1 << 16;
 const MAX_DEPTH: u16 = 64;
 /// The parser needs up to 100 KiB for each open bracket, and recurses once for each operator of a chain. With both
 /// limits this is enough with room to spare (pages that are not touched cost nothing).
-const STACK_BYTES: usize = 256 << 20;
+const STACK_BYTES: usize = 128 << 20;
 
 /// What the parser made of a text.
 pub(super) struct Parsed {

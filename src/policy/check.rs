@@ -16,6 +16,9 @@ use crate::label::{Expression, Labeller, Role, Source, check_all};
 /// Each suggestion compares with all names, so a policy of nothing but mistakes gets no more than these.
 const MAX_SUGGESTIONS: usize = 200;
 
+/// Members of a circle that are named.
+const MAX_CIRCLE: usize = 10;
+
 /// Makes the policy of a draft. With errors in `report` it is not to be used.
 pub(super) fn check(draft: Draft, default_name: &str, mut report: Report) -> Result<Policy, Report> {
     let mut checker = Checker {
@@ -71,14 +74,13 @@ pub(super) fn check(draft: Draft, default_name: &str, mut report: Report) -> Res
             span: rule.span,
         });
     }
-    let given_len = vocabulary.len().min(draft.given.len());
-    let given: Vec<u32> = (0u32..).take(given_len).collect();
-    let named: Vec<(String, u32)> = vocabulary.iter().cloned().zip(given.iter().copied()).collect();
-    let labeller = Labeller::new(vocabulary.len(), named, expressions.propositions);
     let report = report.sorted();
     if report.has_errors() {
         return Err(report);
     }
+    let given: Vec<u32> = (0u32..).take(draft.given.len()).collect();
+    let stated: Vec<(String, u32)> = vocabulary.iter().cloned().zip(given.iter().copied()).collect();
+    let labeller = Labeller::new(vocabulary.len(), stated, expressions.propositions);
     Ok(Policy {
         name: draft.name.map_or_else(|| default_name.to_owned(), |t| t.value),
         semantics: draft.semantics.unwrap_or_default(),
@@ -203,9 +205,11 @@ impl<'d> Checker<'d, '_> {
         for circle in circles {
             let members: Vec<&Definition> = circle.iter().filter_map(|i| definitions.get(*i)).collect();
             let Some(first) = members.first() else { continue };
-            let names: Vec<&str> = members.iter().chain(&[*first]).map(|d| d.name.as_str()).collect();
-            let message =
-                format!("the {what} `{}` is made of itself: `{}`", first.name, names.join("` -> `"));
+            // A circle of thousands would be no help.
+            let shown = members.iter().take(MAX_CIRCLE).map(|d| format!("`{}`", d.name));
+            let more = (members.len() > MAX_CIRCLE).then(|| format!("({} more)", members.len() - MAX_CIRCLE));
+            let names: Vec<String> = shown.chain(more).chain([format!("`{}`", first.name)]).collect();
+            let message = format!("the {what} `{}` is made of itself: {}", first.name, names.join(" -> "));
             self.report.push(
                 Diagnostic::error("cycle", first.name_span, message).with_help("write one of them out"),
             );
@@ -315,9 +319,10 @@ impl<'d> Checker<'d, '_> {
     /// The numbers of propositions named in a list.
     fn known(&mut self, names: &[Text], key: &str) -> Vec<u32> {
         let mut numbers = Vec::new();
+        let mut seen = HashSet::new();
         for text in names {
             match self.names.get(text.value.as_str()) {
-                Some(number) if numbers.contains(number) => {
+                Some(number) if !seen.insert(*number) => {
                     let message = format!("`{}` is there twice in `{key}`", text.value);
                     self.report.push(Diagnostic::error("duplicate", text.span, message));
                 }

@@ -466,6 +466,18 @@ fn hostile_texts_end_in_messages() {
 }
 
 #[test]
+fn a_long_circle_is_told_shortly() {
+    let mut text = String::from("given = ['p']\n[define]\n");
+    for i in 0..5_000 {
+        writeln!(text, "d{i} = 'X d{}'", (i + 1) % 5_000).unwrap();
+    }
+    text.push_str("[[rule]]\nid = 'r'\nformula = 'd0'\n");
+    let found = told(&text, "p.toml");
+    assert_eq!((found.len(), found[0].0, found[0].1.as_str()), (1, "cycle", "d0"));
+    assert!(found[0].2.ends_with("`d9` -> (4990 more) -> `d0`"), "{}", found[0].2);
+}
+
+#[test]
 fn named_formulas_cannot_explode() {
     let mut text = String::from("given = ['p']\n[define]\nd0 = 'p'\n");
     for i in 1..64 {
@@ -484,6 +496,9 @@ fn named_formulas_cannot_explode() {
         text
     };
     assert_eq!(told(&chain(500), "p.toml"), []);
+    // As deep as the parser allows, to be walked on a thread's small stack.
+    let deep = format!("given = ['p']\n[[rule]]\nid = 'r'\nformula = '{}p'", "X ".repeat(990));
+    assert_eq!(told(&deep, "p.toml"), []);
     let found = told(&chain(50_000), "p.toml");
     assert!(found.iter().all(|f| f.0 == "limit") && !found.is_empty(), "{:?}", found.first());
 }
@@ -523,4 +538,15 @@ fn the_policies_of_the_real_runs_are_read() {
         rules += policy.rules.len();
     }
     assert_eq!(rules, 36);
+}
+
+#[test]
+fn the_policies_of_the_guide_are_read() {
+    let guide = include_str!("../../docs/policies.md");
+    let policies: Vec<&str> =
+        guide.split("```toml\n").skip(1).filter_map(|part| part.split("```").next()).collect();
+    assert_eq!(policies.len(), 2);
+    for text in policies {
+        assert_eq!(told(text, "p.toml"), []);
+    }
 }
