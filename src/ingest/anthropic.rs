@@ -11,18 +11,28 @@ use super::transcript::Transcript;
 
 pub(super) fn read(feed: &mut Feed<'_>, source: Source) -> Step {
     let mut conversations = Conversations::default();
-    let done = records::for_each(feed, source, |feed, text, raw| record(feed, &mut conversations, text, raw));
+    let done =
+        records::for_each(feed, source, |feed, text, raw| record(feed, &mut conversations, text, raw, 0));
     conversations.finish(feed);
     done
 }
 
-fn record(feed: &mut Feed<'_>, to: &mut Conversations, text: &Text<'_>, raw: &RawValue) -> Step {
+fn record(
+    feed: &mut Feed<'_>,
+    to: &mut Conversations,
+    text: &Text<'_>,
+    raw: &RawValue,
+    depth: usize,
+) -> Step {
     let line = text.line_of(raw);
+    if depth > conversations::MAX_DEPTH {
+        return feed.problem(line, "records within records, too deep to be conversations");
+    }
     if records::is_array(raw) {
         let elements = records::elements(raw);
         let nested = |raw: &&RawValue| records::is_array(raw) || holds_messages(raw);
         if elements.iter().any(nested) {
-            return elements.into_iter().try_for_each(|raw| record(feed, to, text, raw));
+            return elements.into_iter().try_for_each(|raw| record(feed, to, text, raw, depth + 1));
         }
         return to.whole(feed, text, None, raw, messages::add);
     }
@@ -51,9 +61,6 @@ fn record(feed: &mut Feed<'_>, to: &mut Conversations, text: &Text<'_>, raw: &Ra
 /// Keys of the wrappers around a request and its response, in the order of time.
 const WRAPPERS: &[&str] = &["params", "request", "body", "response", "result", "message"];
 
-/// Wrappers hold wrappers (a batch result: `result.message`), but not without end.
-const WRAPPERS_DEEP: usize = 4;
-
 fn exchange(feed: &mut Feed<'_>, to: &mut Transcript, text: &Text<'_>, raw: &RawValue, depth: usize) -> Step {
     let fields = records::fields(raw);
     if fields.contains_key("role") {
@@ -66,7 +73,7 @@ fn exchange(feed: &mut Feed<'_>, to: &mut Transcript, text: &Text<'_>, raw: &Raw
     if let Some(messages) = MESSAGES.iter().find_map(|key| fields.get(*key)) {
         conversations::add_all(feed, to, text, messages, messages::add)?;
     }
-    if depth < WRAPPERS_DEEP {
+    if depth < conversations::MAX_DEPTH {
         for inner in WRAPPERS.iter().filter_map(|key| fields.get(*key)).filter(|raw| records::is_object(raw))
         {
             exchange(feed, to, text, inner, depth + 1)?;
@@ -81,7 +88,7 @@ fn holds_messages(raw: &RawValue) -> bool {
         if MESSAGES.iter().any(|key| fields.contains_key(*key)) || depth > 0 && fields.contains_key("role") {
             return true;
         }
-        depth < WRAPPERS_DEEP
+        depth < conversations::MAX_DEPTH
             && WRAPPERS
                 .iter()
                 .filter_map(|key| fields.get(*key))

@@ -12,6 +12,9 @@ use super::transcript::Transcript;
 /// Keys under which an object holds the messages of a conversation.
 pub(super) const MESSAGES: &[&str] = &["messages", "traj"];
 
+/// How deep containers may hold containers: an array of exchanges of a request with a body, say.
+pub(super) const MAX_DEPTH: usize = 4;
+
 /// Keys under which an object around messages names their session.
 const SESSIONS: &[&str] = &["session", "session_id", "conversation_id", "thread_id", "custom_id"];
 

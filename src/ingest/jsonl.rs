@@ -132,6 +132,11 @@ fn lines(feed: &mut Feed<'_>, source: &mut Source, sessions: &mut Sessions) -> S
             }
         };
         let line = match serde_json::from_str::<Line>(text) {
+            // serde would take an array for the fields in their order.
+            Ok(_) if !text.trim_start().starts_with('{') => {
+                feed.problem(Some(number), not_an_object(text))?;
+                continue;
+            }
             Ok(line) => line,
             Err(error) if !error.is_data() => {
                 feed.report(records::broken(feed, &error, number - 1))?;
@@ -156,7 +161,7 @@ fn lines(feed: &mut Feed<'_>, source: &mut Source, sessions: &mut Sessions) -> S
 fn careful(text: &str, error: &serde_json::Error) -> Result<Line, String> {
     let map = match serde_json::from_str(text) {
         Ok(Value::Object(map)) => map,
-        Ok(other) => return Err(format!("line is {}, expected an object", json::kind(&other))),
+        Ok(_) => return Err(not_an_object(text)),
         Err(error) => return Err(json::error_text(&error)),
     };
     let said = error.to_string();
@@ -190,6 +195,11 @@ fn careful(text: &str, error: &serde_json::Error) -> Result<Line, String> {
         attrs: unless(present("args"), || field(&map, "attrs", "an object", &mut mistakes)),
     };
     if mistakes.is_empty() { Ok(line) } else { Err(mistakes.join("; ")) }
+}
+
+fn not_an_object(text: &str) -> String {
+    let what = serde_json::from_str(text).map_or("no object", |value| json::kind(&value));
+    format!("line is {what}, expected an object")
 }
 
 fn unless<T>(decided: bool, field: impl FnOnce() -> Option<T>) -> Option<T> {

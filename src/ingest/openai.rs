@@ -36,15 +36,18 @@ struct Stream {
 
 pub(super) fn read(feed: &mut Feed<'_>, source: Source) -> Step {
     let mut reader = Reader::default();
-    let done = records::for_each(feed, source, |feed, text, raw| reader.record(feed, text, raw));
+    let done = records::for_each(feed, source, |feed, text, raw| reader.record(feed, text, raw, 0));
     let flushed = reader.flush_streams(feed);
     reader.conversations.finish(feed);
     done.and(flushed)
 }
 
 impl Reader {
-    fn record(&mut self, feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue) -> Step {
+    fn record(&mut self, feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, depth: usize) -> Step {
         let line = text.line_of(raw);
+        if depth > conversations::MAX_DEPTH {
+            return feed.problem(line, "records within records, too deep to be conversations");
+        }
         if records::is_array(raw) {
             let elements = records::elements(raw);
             let conversation = |raw: &&RawValue| {
@@ -54,7 +57,7 @@ impl Reader {
                 }
             };
             if elements.iter().any(conversation) {
-                return elements.into_iter().try_for_each(|raw| self.record(feed, text, raw));
+                return elements.into_iter().try_for_each(|raw| self.record(feed, text, raw, depth + 1));
             }
             return self.conversations.whole(feed, text, None, raw, item);
         }
@@ -83,9 +86,9 @@ impl Reader {
             return Ok(());
         }
         if let Some(request) = fields.get("request").filter(|raw| records::is_object(raw)) {
-            self.record(feed, text, request)?;
+            self.record(feed, text, request, depth + 1)?;
             return match fields.get("response").filter(|raw| records::is_object(raw)) {
-                Some(response) => self.record(feed, text, response),
+                Some(response) => self.record(feed, text, response, depth + 1),
                 None => Ok(()),
             };
         }

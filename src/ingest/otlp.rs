@@ -57,8 +57,8 @@ const LEVELS: &[&str] = &[
     "spans",
 ];
 
-/// `trace > resourceSpans > scopeSpans > spans` is the deepest there is.
-const LEVELS_DEEP: usize = 6;
+/// `trace > resourceSpans[] > scopeSpans[] > spans[]` is the deepest there is, each array a level of its own.
+const MAX_DEPTH: usize = 8;
 
 type Attributes = BTreeMap<String, Value>;
 
@@ -70,6 +70,9 @@ fn request(
     inherited: &Attributes,
     depth: usize,
 ) -> Step {
+    if depth > MAX_DEPTH {
+        return feed.problem(text.line_of(raw), "records within records, too deep to be spans");
+    }
     if records::is_array(raw) {
         return records::elements(raw)
             .into_iter()
@@ -93,17 +96,12 @@ fn request(
     });
     let inherited = own.as_ref().unwrap_or(inherited);
     let mut found = false;
-    if depth < LEVELS_DEEP {
-        for inner in LEVELS.iter().filter_map(|key| fields.get(*key)).filter(|raw| records::is_array(raw)) {
-            found = true;
-            request(feed, spans, text, inner, inherited, depth + 1)?;
-        }
-        for inner in
-            ["trace", "data"].iter().filter_map(|key| fields.get(*key)).filter(|raw| records::is_object(raw))
-        {
-            found = true;
-            request(feed, spans, text, inner, inherited, depth + 1)?;
-        }
+    let arrays = LEVELS.iter().filter_map(|key| fields.get(*key)).filter(|raw| records::is_array(raw));
+    let objects =
+        ["trace", "data"].iter().filter_map(|key| fields.get(*key)).filter(|raw| records::is_object(raw));
+    for inner in arrays.chain(objects) {
+        found = true;
+        request(feed, spans, text, inner, inherited, depth + 1)?;
     }
     if !found {
         let name = ["resourceMetrics", "resourceLogs", "resource_metrics", "resource_logs"]
@@ -175,7 +173,7 @@ fn attributes(holder: &Value) -> Map<String, Value> {
     match holder.get("attributes").or_else(|| holder.get("tags")) {
         Some(Value::Array(list)) => list
             .iter()
-            .filter_map(|entry| Some((str_at(entry, "key")?.to_owned(), any_value(entry.get("value")?, 0))))
+            .filter_map(|entry| Some((str_at(entry, "key")?.to_owned(), any_value(entry.get("value")?))))
             .collect(),
         Some(Value::Object(map)) => map.clone(),
         _ => Map::new(),
@@ -183,10 +181,9 @@ fn attributes(holder: &Value) -> Map<String, Value> {
 }
 
 /// An OTLP `AnyValue`, or the plain value that other exports write.
-fn any_value(value: &Value, depth: usize) -> Value {
+fn any_value(value: &Value) -> Value {
     let Value::Object(map) = value else { return value.clone() };
-    // Parsed JSON is nested at most 127 deep, so this ends long before the stack does.
-    let inner = |value: &Value| any_value(value, depth + 1);
+    // Parsed JSON is nested at most 127 deep, so the recursion ends long before the stack does.
     match map.iter().next() {
         Some((key, value)) if map.len() == 1 => match key.as_str() {
             "stringValue" | "string_value" | "boolValue" | "bool_value" | "doubleValue" | "double_value"
@@ -196,10 +193,10 @@ fn any_value(value: &Value, depth: usize) -> Value {
                 Some(number) => Value::from(number),
                 None => value.clone(),
             },
-            "arrayValue" | "array_value" => array_at(value, "values").iter().map(inner).collect(),
+            "arrayValue" | "array_value" => array_at(value, "values").iter().map(any_value).collect(),
             "kvlistValue" | "kvlist_value" => array_at(value, "values")
                 .iter()
-                .filter_map(|entry| Some((str_at(entry, "key")?.to_owned(), inner(entry.get("value")?))))
+                .filter_map(|entry| Some((str_at(entry, "key")?.to_owned(), any_value(entry.get("value")?))))
                 .collect(),
             _ => Value::Object(map.clone()),
         },
@@ -297,33 +294,30 @@ fn emit(feed: &mut Feed<'_>, mut spans: Vec<Span>) {
             transcripts.len() - 1
         });
         let to = &mut transcripts[at];
-        let span = &mut spans[index];
-        let attributes = std::mem::take(&mut span.attributes);
-        let first = |keys: &[&str]| {
-            keys.iter().find_map(|key| attributes.get(*key)).cloned().map(unwrap_json).unwrap_or_default()
-        };
-        let mut event = Event {
+        let span = &spans[index];
+        let status = status(feed, span);
+        let event = Event {
             kind: Kind::Span,
             tool: span.name.clone(),
-            text: std::mem::take(&mut span.name),
-            ts: span.ts.take(),
+            text: span.name.clone(),
+            ts: span.ts.clone(),
             ..Event::default()
         };
-        span.attributes = attributes.clone();
-        let status = status(feed, span);
-        let Some(tool) = span.tool.take() else {
+        let Some(tool) = span.tool.clone() else {
             to.push(feed, Event { status, ..event }, span.line);
             continue;
         };
-        event.kind = Kind::Call;
-        event.tool = tool;
-        event.args = first(ARGUMENTS);
+        let first = |keys: &[&str]| {
+            let value = keys.iter().find_map(|key| span.attributes.get(*key));
+            value.cloned().map(unwrap_json).unwrap_or_default()
+        };
         let mut result = first(RESULTS);
         if result.is_null() && span.failed && !span.failure.is_empty() {
-            result = Value::String(std::mem::take(&mut span.failure));
+            result = Value::String(span.failure.clone());
         }
         let group = *group_of.entry(groups[index]).or_insert_with(|| to.new_group());
-        let call = to.call(feed, None, group, event, span.line);
+        let call = Event { kind: Kind::Call, tool, args: first(ARGUMENTS), ..event };
+        let call = to.call(feed, None, group, call, span.line);
         to.settle(call, Outcome { result, status });
     }
     for transcript in transcripts {

@@ -1,5 +1,7 @@
 //! Tests over whole files.
 
+mod chats;
+mod jsonl;
 mod reference;
 
 use std::io::Cursor;
