@@ -38,7 +38,8 @@ pub(crate) struct Node {
 /// Mixes three words; the multipliers are those of well-known 64-bit mixers, fixed so that runs repeat.
 #[inline]
 pub(crate) fn mix(a: u32, b: u32, c: u32) -> usize {
-    let x = (u64::from(a) << 32 | u64::from(b)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(c).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let x = (u64::from(a) << 32 | u64::from(b)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ^ u64::from(c).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let x = (x ^ x >> 32).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     (x ^ x >> 29) as usize
 }
@@ -155,7 +156,13 @@ impl Dd {
     ///
     /// # Complexity
     /// At most one step per pair of nodes, while the cache holds them.
-    pub(crate) fn apply<O: BinaryOp>(&mut self, op: &mut O, cache: &mut Cache, f: Ref, g: Ref) -> Result<Ref, BuildError> {
+    pub(crate) fn apply<O: BinaryOp>(
+        &mut self,
+        op: &mut O,
+        cache: &mut Cache,
+        f: Ref,
+        g: Ref,
+    ) -> Result<Ref, BuildError> {
         if let Some(r) = op.shortcut(f, g) {
             return Ok(r);
         }

@@ -22,7 +22,11 @@ const TABLE_FACTOR: usize = 8;
 const SMALL_TABLE: usize = 4096;
 
 /// Writes a reduced machine.
-pub(crate) fn emit(dd: &mut Dd, machine: &Machine, vocabulary_len: usize) -> Result<Automaton<Vec<u32>>, BuildError> {
+pub(crate) fn emit(
+    dd: &mut Dd,
+    machine: &Machine,
+    vocabulary_len: usize,
+) -> Result<Automaton<Vec<u32>>, BuildError> {
     let (roots, verdicts, initial) = in_order(dd, machine)?;
     let state_len = roots.len();
     let diagram_words = dd.below(&roots).len() * 3 + state_len;
@@ -97,7 +101,9 @@ fn in_order(dd: &mut Dd, machine: &Machine) -> Result<(Vec<Ref>, Vec<Verdict>, u
     let mut memo = dd::memo();
     let mut roots = Vec::with_capacity(order.len());
     for &s in &order {
-        roots.push(dd.map(&mut memo, machine.roots[s as usize], &mut |e| Ok(place[(e >> 1) as usize] << 1 | e & 1))?);
+        roots.push(
+            dd.map(&mut memo, machine.roots[s as usize], &mut |e| Ok(place[(e >> 1) as usize] << 1 | e & 1))?,
+        );
     }
     let verdicts = order.iter().map(|&s| machine.verdicts[s as usize]).collect();
     Ok((roots, verdicts, place[machine.initial as usize]))
@@ -185,7 +191,12 @@ fn tabulate(dd: &Dd, classifier: Ref, roots: &[Ref], classes: usize) -> Vec<u32>
 
 /// Numbers nodes by the first walk from the roots that leaves them, low branch first: children before parents, and the
 /// same for equal diagrams.
-fn canonical(nodes: &[[u32; 3]], class_len: usize, classifier: u32, body: Vec<u32>) -> (Vec<[u32; 3]>, u32, Vec<u32>) {
+fn canonical(
+    nodes: &[[u32; 3]],
+    class_len: usize,
+    classifier: u32,
+    body: Vec<u32>,
+) -> (Vec<[u32; 3]>, u32, Vec<u32>) {
     const TERMINAL: u32 = Layout::terminal(0);
     let mut place = vec![u32::MAX; nodes.len()];
     let mut out: Vec<[u32; 3]> = Vec::with_capacity(nodes.len());

@@ -27,7 +27,11 @@ pub(crate) struct Machine {
 
 /// Splits the states of a minimal automaton by acceptance and adds the initial state, which answers for the empty trace.
 /// The result is the smallest complete machine; without alphabet knowledge its verdicts are final already.
-pub(crate) fn from_automaton(dd: &mut Dd, automaton: &Mtdfa, accepts_empty: bool) -> Result<Machine, BuildError> {
+pub(crate) fn from_automaton(
+    dd: &mut Dd,
+    automaton: &Mtdfa,
+    accepts_empty: bool,
+) -> Result<Machine, BuildError> {
     let mut pairs: Vec<(u32, bool)> = vec![(automaton.initial, accepts_empty)];
     let mut numbers: HashMap<(u32, bool), u32, ahash::RandomState> = HashMap::with_hasher(hasher());
     numbers.insert(pairs[0], 0);
@@ -244,7 +248,8 @@ impl Machine {
                 _ => match mapped.get(&nearest) {
                     Some(&done) => done,
                     None => {
-                        let done = dd.map(&mut dd::memo(), nearest, &mut |v| Ok(repairs.list[v as usize].edge()))?;
+                        let done =
+                            dd.map(&mut dd::memo(), nearest, &mut |v| Ok(repairs.list[v as usize].edge()))?;
                         mapped.insert(nearest, done);
                         done
                     }

@@ -22,11 +22,20 @@ use crate::{
 enum Shape {
     /// All languages of the library.
     Language,
-    Literal { prop: u32 },
+    Literal {
+        prop: u32,
+    },
     /// Counted by `steps`.
-    Next { strong: bool, arg: FormulaId },
+    Next {
+        strong: bool,
+        arg: FormulaId,
+    },
     /// Counted by `last`; `until` tells it from its dual.
-    Bounded { until: bool, lhs: FormulaId, rhs: FormulaId },
+    Bounded {
+        until: bool,
+        lhs: FormulaId,
+        rhs: FormulaId,
+    },
     /// Not counted.
     Single(FormulaId),
 }
@@ -98,7 +107,10 @@ impl Obligations {
             Shape::Language => 1,
             Shape::Bounded { until: false, .. } => 2,
             Shape::Single(id) if matches!(formulas.core(id), Core::Release { .. }) => 2,
-            Shape::Bounded { until: true, .. } | Shape::Single(_) | Shape::Next { .. } | Shape::Literal { .. } => 0,
+            Shape::Bounded { until: true, .. }
+            | Shape::Single(_)
+            | Shape::Next { .. }
+            | Shape::Literal { .. } => 0,
         };
         obligations.families.sort_by_key(weak);
         let mut base = 0u64;
@@ -208,7 +220,9 @@ impl Obligations {
             Core::False => terminal(0),
             Core::True => terminal(1),
             Core::Literal { positive, .. } => match self.variable(formulas, id) {
-                Some((_, var)) => self.dd.mk(var, terminal(u32::from(!positive)), terminal(u32::from(positive)))?,
+                Some((_, var)) => {
+                    self.dd.mk(var, terminal(u32::from(!positive)), terminal(u32::from(positive)))?
+                }
                 None => terminal(0),
             },
             Core::And(fs) => {
@@ -233,9 +247,11 @@ impl Obligations {
                 let included = self.encoded.get(&rhs).copied().unwrap_or(terminal(0));
                 self.or(own, included)?
             }
-            Core::Next { .. } | Core::Release { .. } | Core::Yesterday { .. } | Core::Since { .. } | Core::Trigger { .. } => {
-                self.encode_counted(formulas, id)?
-            }
+            Core::Next { .. }
+            | Core::Release { .. }
+            | Core::Yesterday { .. }
+            | Core::Since { .. }
+            | Core::Trigger { .. } => self.encode_counted(formulas, id)?,
         };
         self.encoded.insert(id, r);
         Ok(r)
@@ -258,7 +274,13 @@ impl Obligations {
 
     /// Makes every language that includes `rhs`, and `rhs` itself, include the release `id` of which it is the right
     /// side: `f R g` holds only where `g` does.
-    pub(crate) fn include_in_right_side(&mut self, formulas: &mut Formulas, id: FormulaId, right: u32, included: &[Vec<u32>]) -> Result<(), BuildError> {
+    pub(crate) fn include_in_right_side(
+        &mut self,
+        formulas: &mut Formulas,
+        id: FormulaId,
+        right: u32,
+        included: &[Vec<u32>],
+    ) -> Result<(), BuildError> {
         let weakest = match *formulas.core(id) {
             Core::Release { last: Some(_), lhs, rhs } => formulas.release(Some(1), lhs, rhs),
             _ => id,
@@ -294,7 +316,9 @@ fn shape(core: &Core, id: FormulaId) -> Option<(Shape, u32)> {
         Core::Literal { prop, .. } => Some((Shape::Literal { prop }, 1)),
         Core::Next { strong, steps, arg } => Some((Shape::Next { strong, arg }, steps)),
         Core::Until { last: Some(last), lhs, rhs } => Some((Shape::Bounded { until: true, lhs, rhs }, last)),
-        Core::Release { last: Some(last), lhs, rhs } => Some((Shape::Bounded { until: false, lhs, rhs }, last)),
+        Core::Release { last: Some(last), lhs, rhs } => {
+            Some((Shape::Bounded { until: false, lhs, rhs }, last))
+        }
         Core::Until { last: None, .. }
         | Core::Release { last: None, .. }
         | Core::Yesterday { .. }
