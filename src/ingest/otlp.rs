@@ -131,17 +131,10 @@ fn span(feed: &mut Feed<'_>, value: &Value, inherited: &Attributes, line: Option
         let value = keys.iter().find_map(|key| value.get(*key))?;
         value.as_u64().or_else(|| value.as_str()?.parse().ok())
     };
-    let nanoseconds = ["startTimeUnixNano", "start_time_unix_nano"];
-    let (start, end) = match number(&nanoseconds) {
-        Some(start) => {
-            (Some(start), number(&["endTimeUnixNano", "end_time_unix_nano"]).filter(|&end| end > 0))
-        }
-        None => {
-            let start = number(&["startTime"]).map(|micros| micros.saturating_mul(1000));
-            let duration = number(&["duration"]).map(|micros| micros.saturating_mul(1000));
-            (start, start.zip(duration).map(|(start, duration)| start.saturating_add(duration)))
-        }
-    };
+    let micros = |keys: &[&str]| number(keys).map(|micros| micros.saturating_mul(1000));
+    let start = number(&["startTimeUnixNano", "start_time_unix_nano"]).or_else(|| micros(&["startTime"]));
+    let end = number(&["endTimeUnixNano", "end_time_unix_nano"]).filter(|&end| end > 0);
+    let end = end.or_else(|| Some(start?.saturating_add(micros(&["duration"])?)));
     if start.is_none() {
         feed.problem_help(
             line,
