@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
+use super::super::Format;
 use super::super::feed::Options;
-use super::super::{Format, Status};
 use super::{Log, read, read_with};
 
 const XES: &str = r#"<?xml version="1.0" encoding="UTF-8"?>

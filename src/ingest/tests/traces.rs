@@ -319,6 +319,14 @@ fn times_as_numbers_and_names_with_underscores() {
 }
 
 #[test]
+fn spans_that_were_sent_twice_count_once() {
+    let text = otlp(&[("T", "1", "", "execute_tool a", 1, 2, none())]);
+    let log = read("run.jsonl", &format!("{text}\n{text}\n"));
+    assert_eq!(log.calls(), ["t: a ok"]);
+    assert_eq!(log.summary.skipped.get("span that is there twice (same id)"), Some(&1));
+}
+
+#[test]
 fn damaged_spans() {
     // Its own ancestor, its own parent, no time, and records of other signals.
     let mut text = otlp(&[
