@@ -302,11 +302,6 @@ impl Cache {
         Cache { slots: Vec::new(), puts: 0 }
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.slots.clear();
-        self.puts = 0;
-    }
-
     #[inline]
     fn get(&self, f: Ref, g: Ref) -> Option<Ref> {
         if self.slots.is_empty() {

@@ -82,10 +82,12 @@ fn in_order(dd: &mut Dd, machine: &Machine) -> Result<(Vec<Ref>, Vec<Verdict>, u
     let mut order = vec![machine.initial];
     place[machine.initial as usize] = 0;
     let mut next = 0;
+    // What lies below a node seen before has its place already.
+    let mut seen = dd::visited();
     while let Some(&state) = order.get(next) {
         next += 1;
         let mut edges = Vec::new();
-        dd.leaves(&mut dd::visited(), machine.roots[state as usize], &mut edges);
+        dd.leaves(&mut seen, machine.roots[state as usize], &mut edges);
         for edge in edges {
             let target = edge >> 1;
             if place[target as usize] == u32::MAX {

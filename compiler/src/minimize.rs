@@ -483,13 +483,18 @@ impl Part {
     /// sink, that accepts (in a conjunction; that rejects, in a disjunction). Two minimal automata with that property
     /// that share no proposition have a minimal product: any word that tells two states of one apart can be completed
     /// by a word of the same length that leaves the outcome to it.
-    fn always_can(&self, dd: &Dd, conjunction: bool) -> bool {
+    fn always_can(&self, dd: &mut Dd, conjunction: bool) -> bool {
         let absorbing = if conjunction { REJECT } else { ACCEPT };
         let wanted = u32::from(conjunction);
-        self.automaton.roots.iter().skip(2).all(|&root| {
-            let mut leaves = Vec::new();
-            dd.leaves(&mut crate::dd::visited(), root, &mut leaves);
-            leaves.iter().any(|&v| v & 1 == wanted && v >> 1 != absorbing)
-        })
+        let graph = Graph::new(dd, &self.automaton.roots);
+        let mut can = Vec::with_capacity(graph.vars.len());
+        let holds = |can: &[bool], r: u32| match r & TERMINAL {
+            0 => can[r as usize],
+            _ => r & 1 == wanted && (r & !TERMINAL) >> 1 != absorbing,
+        };
+        for i in 0..graph.vars.len() {
+            can.push(holds(&can, graph.lo[i]) || holds(&can, graph.hi[i]));
+        }
+        graph.roots.iter().skip(2).all(|&r| holds(&can, r))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Core, FALSE, FormulaId, TRUE};
+use super::{Core, FALSE, FormulaId, Law, TRUE};
 use crate::dd::hasher;
 
 /// Facts about a formula that are asked often.
@@ -268,6 +268,44 @@ impl Formulas {
             }
         }
         self.intern(Core::Release { last, lhs, rhs })
+    }
+
+    /// How an until or release unfolds. `f W g`, kept as `g R (f | g)`, unfolds to `g | (f & X ..)`: the operands apart are
+    /// simpler than their disjunction. Likewise `f M g`, kept as `g U (f & g)`.
+    pub(crate) fn law(&mut self, id: FormulaId) -> Option<Law> {
+        let (until, last, lhs, rhs) = match *self.core(id) {
+            Core::Until { last, lhs, rhs } => (true, last, lhs, rhs),
+            Core::Release { last, lhs, rhs } => (false, last, lhs, rhs),
+            _ => return None,
+        };
+        let rest = match last {
+            None => id,
+            Some(last) if until => self.until(Some(last - 1), lhs, rhs),
+            Some(last) => self.release(Some(last - 1), lhs, rhs),
+        };
+        let apart = match self.core(rhs) {
+            Core::And(fs) if until => self.without(fs, lhs, true),
+            Core::Or(fs) if !until => self.without(fs, lhs, false),
+            _ => None,
+        };
+        Some(match apart {
+            None => Law { conjunction: !until, outer: rhs, inner: lhs, rest, weak: !until },
+            Some(others) => {
+                let inner = if until { self.and(others) } else { self.or(others) };
+                Law { conjunction: until, outer: lhs, inner, rest, weak: !until }
+            }
+        })
+    }
+
+    /// The operands `fs` of a conjunction or disjunction that are not those of `part`, if those are all there.
+    fn without(&self, fs: &[FormulaId], part: FormulaId, conjunction: bool) -> Option<Vec<FormulaId>> {
+        let parts: &[FormulaId] = match self.core(part) {
+            Core::And(ps) if conjunction => ps,
+            Core::Or(ps) if !conjunction => ps,
+            _ => &[part],
+        };
+        let all = parts.iter().all(|p| fs.binary_search(p).is_ok());
+        all.then(|| fs.iter().copied().filter(|f| parts.binary_search(f).is_err()).collect())
     }
 
     pub(crate) fn yesterday(&mut self, strong: bool, arg: FormulaId) -> FormulaId {

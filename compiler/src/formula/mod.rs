@@ -65,3 +65,14 @@ pub(crate) enum Core {
         rhs: FormulaId,
     },
 }
+
+/// The expansion law of a future operator other than next: `outer | (inner & X rest)`, or with `conjunction`
+/// `outer & (inner | X rest)`, where the next is weak if `weak`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Law {
+    pub(crate) conjunction: bool,
+    pub(crate) outer: FormulaId,
+    pub(crate) inner: FormulaId,
+    pub(crate) rest: FormulaId,
+    pub(crate) weak: bool,
+}
