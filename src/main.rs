@@ -1,3 +1,10 @@
-//! The command line.
+//! The command line of tracelaw.
+#![forbid(unsafe_code)]
 
-fn main() {}
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::run()
+}

@@ -160,7 +160,13 @@ impl Dd {
     ///
     /// # Complexity
     /// At most one step per pair of nodes, while the cache holds them.
-    pub(crate) fn apply<O: BinaryOp>(&mut self, op: &mut O, cache: &mut Cache, f: Ref, g: Ref) -> Result<Ref, BuildError> {
+    pub(crate) fn apply<O: BinaryOp>(
+        &mut self,
+        op: &mut O,
+        cache: &mut Cache,
+        f: Ref,
+        g: Ref,
+    ) -> Result<Ref, BuildError> {
         if let Some(r) = op.shortcut(f, g) {
             return Ok(r);
         }

@@ -187,15 +187,22 @@ pub fn locate(text: &str, offset: usize) -> (usize, usize) {
     (line, before.get(line_start..).unwrap_or("").chars().count() + 1)
 }
 
+/// Names longer than this many bytes are neither suggested nor helped.
+const MAX_SUGGESTED: usize = 100;
+
 /// Of `names`, the one most like `wanted`, if any is alike enough to be worth suggesting.
 #[must_use]
 pub fn suggest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // The distance takes time and space for both lengths multiplied.
+    if wanted.len() > MAX_SUGGESTED {
+        return None;
+    }
     let length = wanted.chars().count();
     let allowed = |n: &str| 1 + length.max(n.chars().count()) / 4;
     names
         .into_iter()
-        // The distance is at least the difference in length, and takes time and space for both lengths multiplied.
-        .filter(|n| length.abs_diff(n.chars().count()) <= allowed(n))
+        // The distance is at least the difference in length.
+        .filter(|n| n.len() <= MAX_SUGGESTED && length.abs_diff(n.chars().count()) <= allowed(n))
         .map(|n| (strsim::damerau_levenshtein(&wanted.to_lowercase(), &n.to_lowercase()), n))
         .filter(|(d, n)| *d <= allowed(n))
         .min_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(b.1)))

@@ -25,7 +25,11 @@ const SMALL_TABLE: usize = 4096;
 ///
 /// # Complexity
 /// Linear in the diagrams; the table, where there is one, is at most [`TABLE_FACTOR`] times as large.
-pub(crate) fn emit(dd: &mut Dd, machine: &Machine, vocabulary_len: usize) -> Result<Automaton<Vec<u32>>, BuildError> {
+pub(crate) fn emit(
+    dd: &mut Dd,
+    machine: &Machine,
+    vocabulary_len: usize,
+) -> Result<Automaton<Vec<u32>>, BuildError> {
     let order = in_order(dd, machine);
     let state_len = order.states.len();
     let roots: Vec<Ref> = order.states.iter().map(|&s| machine.roots[s as usize]).collect();

@@ -11,7 +11,7 @@
 //! pipeline is tested against.
 #![forbid(unsafe_code)]
 
-mod config;
+pub mod config;
 mod dd;
 mod desugar;
 pub mod diag;
@@ -117,7 +117,15 @@ impl<'a> Job<'a> {
         let mut formulas = formula::Formulas::new();
         let root = desugar::desugar(&mut formulas, &names, ast)?;
         let props = names.variables(ast);
-        Ok(Job { vocabulary, options, formulas, root, accepts_empty: desugar::holds_on_empty(ast), props, deadline })
+        Ok(Job {
+            vocabulary,
+            options,
+            formulas,
+            root,
+            accepts_empty: desugar::holds_on_empty(ast),
+            props,
+            deadline,
+        })
     }
 
     /// How deep recursion may go: one level per proposition, and per position that a bound counts.
@@ -133,7 +141,8 @@ impl<'a> Job<'a> {
     fn run(mut self) -> Result<Compiled, BuildError> {
         let options = self.options;
         let mut dd = dd::Dd::new(options.limits, self.deadline);
-        let automaton = translate::Translator::new(&mut self.formulas, &mut dd, options.limits).translate(self.root)?;
+        let automaton =
+            translate::Translator::new(&mut self.formulas, &mut dd, options.limits).translate(self.root)?;
         let mut machine = machine::from_automaton(&dd, &automaton, self.accepts_empty);
         let exclusive: Vec<Vec<u32>> = options
             .exclusive

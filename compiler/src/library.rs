@@ -52,7 +52,9 @@ impl Library {
         let mut merged: Vec<Ref> = Vec::new();
         for (s, &root) in roots.iter().enumerate() {
             if classes.of[s] as usize == merged.len() {
-                merged.push(dd.map(&mut memo, root, &mut |e| Ok(edge(classes.of[(e >> 1) as usize], e & 1 != 0)))?);
+                merged.push(
+                    dd.map(&mut memo, root, &mut |e| Ok(edge(classes.of[(e >> 1) as usize], e & 1 != 0)))?,
+                );
             }
         }
         for language in of.values_mut() {

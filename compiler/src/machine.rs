@@ -201,7 +201,9 @@ impl Machine {
         let root = dd.apply(&mut Restrict, &mut Cache::new(), self.roots[self.initial as usize], possible)?;
         let mut edges = Vec::new();
         dd.leaves(&mut dd::Visited::default(), root, &mut edges);
-        let all = |v: Verdict| edges.iter().all(|&e| e == NOWHERE || self.verdicts[(self.edges[e as usize] >> 1) as usize] == v);
+        let all = |v: Verdict| {
+            edges.iter().all(|&e| e == NOWHERE || self.verdicts[(self.edges[e as usize] >> 1) as usize] == v)
+        };
         Ok((all(Verdict::Satisfied), all(Verdict::Violated)))
     }
 
@@ -259,7 +261,8 @@ impl Machine {
                 _ => match mapped.get(&nearest) {
                     Some(&done) => done,
                     None => {
-                        let done = dd.map(&mut dd::memo(), nearest, &mut |v| Ok(repairs.list[v as usize].edge()))?;
+                        let done =
+                            dd.map(&mut dd::memo(), nearest, &mut |v| Ok(repairs.list[v as usize].edge()))?;
                         mapped.insert(nearest, done);
                         done
                     }

@@ -71,7 +71,11 @@ impl Graph {
 
 #[inline]
 fn resolve(ids: &[u32], classes: &[u32], r: u32) -> u32 {
-    if r & TERMINAL != 0 { TERMINAL | classes[((r & !TERMINAL) >> 1) as usize] << 1 | r & 1 } else { ids[r as usize] }
+    if r & TERMINAL != 0 {
+        TERMINAL | classes[((r & !TERMINAL) >> 1) as usize] << 1 | r & 1
+    } else {
+        ids[r as usize]
+    }
 }
 
 /// A partition of the states.
@@ -160,8 +164,10 @@ struct Incremental<'g> {
 impl<'g> Incremental<'g> {
     fn new(graph: &'g Graph, classes: Classes) -> Incremental<'g> {
         let (nodes, states) = (graph.vars.len(), graph.roots.len());
-        let place = |r: u32| if r & TERMINAL != 0 { nodes + ((r & !TERMINAL) >> 1) as usize } else { r as usize };
-        let children = (0..nodes).flat_map(|i| [(place(graph.lo[i]), i as u32), (place(graph.hi[i]), i as u32)]);
+        let place =
+            |r: u32| if r & TERMINAL != 0 { nodes + ((r & !TERMINAL) >> 1) as usize } else { r as usize };
+        let children =
+            (0..nodes).flat_map(|i| [(place(graph.lo[i]), i as u32), (place(graph.hi[i]), i as u32)]);
         let (parent_start, parent_list) = adjacency(nodes + states, children);
         let roots = (0..states).map(|s| (place(graph.roots[s]), s as u32));
         let (rooted_start, rooted_list) = adjacency(nodes + states, roots);
@@ -176,7 +182,17 @@ impl<'g> Incremental<'g> {
             let hi = resolve(&ids, &classes.of, graph.hi[i]);
             ids[i] = if lo == hi { lo } else { table.intern(graph.vars[i], lo, hi) };
         }
-        Incremental { graph, classes, members, table, ids, parent_start, parent_list, rooted_start, rooted_list }
+        Incremental {
+            graph,
+            classes,
+            members,
+            table,
+            ids,
+            parent_start,
+            parent_list,
+            rooted_start,
+            rooted_list,
+        }
     }
 
     fn run(mut self) -> Classes {
@@ -330,7 +346,8 @@ fn rebuild(dd: &mut Dd, automaton: &Mtdfa, graph: &Graph, classes: &Classes) -> 
         }
     }
     let initial = numbers[start as usize];
-    if order.len() + 2 == automaton.roots.len() && order.iter().enumerate().all(|(i, &c)| representative[c as usize] == i as u32 + 2)
+    if order.len() + 2 == automaton.roots.len()
+        && order.iter().enumerate().all(|(i, &c)| representative[c as usize] == i as u32 + 2)
     {
         return Ok(Mtdfa { roots: automaton.roots.clone(), initial });
     }
@@ -442,7 +459,9 @@ impl Joint {
     /// A part with one state (`G` of something propositional, in a conjunction) costs no states in a product and rules
     /// letters out: every part that shares a proposition with it is restricted to the letters it leaves.
     fn restrict(&mut self, dd: &mut Dd, cap: usize) -> Result<(), BuildError> {
-        let Some(at) = self.parts.iter().position(|p| p.size() == 3 && p.automaton.initial == 2) else { return Ok(()) };
+        let Some(at) = self.parts.iter().position(|p| p.size() == 3 && p.automaton.initial == 2) else {
+            return Ok(());
+        };
         let single = self.parts.remove(at);
         let mut used = false;
         for i in 0..self.parts.len() {

@@ -23,11 +23,20 @@ use crate::{
 enum Shape {
     /// All languages of the library.
     Language,
-    Literal { prop: u32 },
+    Literal {
+        prop: u32,
+    },
     /// Counted by `steps`.
-    Next { strong: bool, arg: FormulaId },
+    Next {
+        strong: bool,
+        arg: FormulaId,
+    },
     /// Counted by `last`; `until` tells it from its dual.
-    Bounded { until: bool, lhs: FormulaId, rhs: FormulaId },
+    Bounded {
+        until: bool,
+        lhs: FormulaId,
+        rhs: FormulaId,
+    },
     /// Not counted.
     Single(FormulaId),
 }
@@ -145,7 +154,11 @@ impl Obligations {
     fn joined(&mut self, vars: &[u32]) -> Result<Ref, BuildError> {
         let mut r = terminal(u32::from(self.conjunctive));
         for &v in vars.iter().rev() {
-            r = if self.conjunctive { self.dd.mk(v, terminal(0), r)? } else { self.dd.mk(v, r, terminal(1))? };
+            r = if self.conjunctive {
+                self.dd.mk(v, terminal(0), r)?
+            } else {
+                self.dd.mk(v, r, terminal(1))?
+            };
         }
         Ok(r)
     }
@@ -154,7 +167,10 @@ impl Obligations {
     fn variable(&self, formulas: &Formulas, id: FormulaId) -> Option<(Family, u32)> {
         let (shape, count) = shape(formulas.core(id), id)?;
         let family = self.families[*self.by_shape.get(&shape)?];
-        Some((family, if self.counts_up(shape) { family.base + count - 1 } else { family.base + family.max - count }))
+        Some((
+            family,
+            if self.counts_up(shape) { family.base + count - 1 } else { family.base + family.max - count },
+        ))
     }
 
     /// Whether the variables of a family are in the order of their counts: of the weakest first, or in conjunctive mode
@@ -202,7 +218,9 @@ impl Obligations {
             Core::False => terminal(0),
             Core::True => terminal(1),
             Core::Literal { positive, .. } => match self.variable(formulas, id) {
-                Some((_, var)) => self.dd.mk(var, terminal(u32::from(!positive)), terminal(u32::from(positive)))?,
+                Some((_, var)) => {
+                    self.dd.mk(var, terminal(u32::from(!positive)), terminal(u32::from(positive)))?
+                }
                 None => terminal(0),
             },
             Core::And(fs) => {
@@ -225,11 +243,13 @@ impl Obligations {
                 let own = self.encode_counted(formulas, id)?;
                 // `g` is included in `f U g`, and includes `f R g`; known here if it is in the library.
                 match formulas.law(id) {
-                    Some(law) if law.conjunction == self.conjunctive => match self.encoded.get(&law.outer).copied() {
-                        Some(outer) if self.conjunctive => self.and(own, outer)?,
-                        Some(outer) => self.or(own, outer)?,
-                        None => own,
-                    },
+                    Some(law) if law.conjunction == self.conjunctive => {
+                        match self.encoded.get(&law.outer).copied() {
+                            Some(outer) if self.conjunctive => self.and(own, outer)?,
+                            Some(outer) => self.or(own, outer)?,
+                            None => own,
+                        }
+                    }
                     _ => own,
                 }
             }
@@ -249,7 +269,9 @@ impl Obligations {
                 let vars: Vec<u32> = (var..family.base + family.max).collect();
                 self.joined(&vars)
             }
-            Shape::Language | Shape::Literal { .. } | Shape::Next { .. } | Shape::Single(_) => self.joined(&[var]),
+            Shape::Language | Shape::Literal { .. } | Shape::Next { .. } | Shape::Single(_) => {
+                self.joined(&[var])
+            }
         }
     }
 
@@ -274,7 +296,9 @@ fn shape(core: &Core, id: FormulaId) -> Option<(Shape, u32)> {
         Core::Literal { prop, .. } => Some((Shape::Literal { prop }, 1)),
         Core::Next { strong, steps, arg } => Some((Shape::Next { strong, arg }, steps)),
         Core::Until { last: Some(last), lhs, rhs } => Some((Shape::Bounded { until: true, lhs, rhs }, last)),
-        Core::Release { last: Some(last), lhs, rhs } => Some((Shape::Bounded { until: false, lhs, rhs }, last)),
+        Core::Release { last: Some(last), lhs, rhs } => {
+            Some((Shape::Bounded { until: false, lhs, rhs }, last))
+        }
         Core::Until { last: None, .. }
         | Core::Release { last: None, .. }
         | Core::Yesterday { .. }

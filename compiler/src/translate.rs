@@ -85,7 +85,9 @@ impl<'a> Translator<'a> {
             }
             Core::And(fs) => self.combine(true, &fs)?,
             Core::Or(fs) => self.combine(false, &fs)?,
-            Core::Next { strong, steps, arg } if !self.formulas.has_past(arg) => self.delay(strong, steps, arg)?,
+            Core::Next { strong, steps, arg } if !self.formulas.has_past(arg) => {
+                self.delay(strong, steps, arg)?
+            }
             Core::Literal { .. }
             | Core::Next { .. }
             | Core::Until { .. }
@@ -119,7 +121,11 @@ impl<'a> Translator<'a> {
             operands.iter().partition(|&&id| self.formulas.is_propositional(id));
         let mut parts = temporal;
         if !propositional.is_empty() {
-            parts.push(if conjunction { self.formulas.and(propositional) } else { self.formulas.or(propositional) });
+            parts.push(if conjunction {
+                self.formulas.and(propositional)
+            } else {
+                self.formulas.or(propositional)
+            });
         }
         let mut joint = Joint::new(conjunction);
         for part in parts {
@@ -149,7 +155,12 @@ struct Plan {
 impl Plan {
     /// An operand that does not look back and has a small automaton becomes part of the library; any other is taken
     /// apart further. Literals are owed only where something is asked of the next position.
-    fn attach(&mut self, translator: &mut Translator<'_>, id: FormulaId, next: bool) -> Result<(), BuildError> {
+    fn attach(
+        &mut self,
+        translator: &mut Translator<'_>,
+        id: FormulaId,
+        next: bool,
+    ) -> Result<(), BuildError> {
         if translator.formulas.is_propositional(id) {
             if next && let Core::Literal { .. } = translator.formulas.core(id) {
                 self.owed.push(id);
@@ -176,7 +187,12 @@ impl Plan {
         self.attach_below(translator, id, next)
     }
 
-    fn attach_below(&mut self, translator: &mut Translator<'_>, id: FormulaId, next: bool) -> Result<(), BuildError> {
+    fn attach_below(
+        &mut self,
+        translator: &mut Translator<'_>,
+        id: FormulaId,
+        next: bool,
+    ) -> Result<(), BuildError> {
         if let Some(law) = translator.formulas.law(id) {
             self.attach(translator, law.outer, false)?;
             return self.attach(translator, law.inner, false);
@@ -257,7 +273,11 @@ impl<'t, 'a> Unit<'t, 'a> {
     fn run(mut self, id: FormulaId) -> Result<Mtdfa, BuildError> {
         let start = self.obligations.encode(self.translator.formulas, id)?;
         let start = self.number(start);
-        if self.translator.formulas.has_past(id) { self.run_with_past(id, start) } else { self.run_forward(start) }
+        if self.translator.formulas.has_past(id) {
+            self.run_with_past(id, start)
+        } else {
+            self.run_forward(start)
+        }
     }
 
     fn run_forward(mut self, initial: u32) -> Result<Mtdfa, BuildError> {
@@ -416,7 +436,11 @@ impl<'t, 'a> Unit<'t, 'a> {
 
     /// What a letter makes of the value that the past subformula `id` had at the position before.
     fn remembered(&mut self, id: FormulaId) -> Result<Ref, BuildError> {
-        let owed = self.past_index.get(&id).and_then(|&i| self.memory.get(i)).map_or(terminal(0), |&n| self.owed[n as usize]);
+        let owed = self
+            .past_index
+            .get(&id)
+            .and_then(|&i| self.memory.get(i))
+            .map_or(terminal(0), |&n| self.owed[n as usize]);
         self.successor_owed(owed)
     }
 
@@ -479,7 +503,8 @@ impl<'t, 'a> Unit<'t, 'a> {
     fn run_with_past(mut self, id: FormulaId, start: u32) -> Result<Mtdfa, BuildError> {
         self.collect_past(id, &mut HashSet::with_hasher(hasher()));
         let mut states = PastStates::new();
-        let mut asked = Asked { by_owed: HashMap::with_hasher(hasher()), by_formula: HashMap::with_hasher(hasher()) };
+        let mut asked =
+            Asked { by_owed: HashMap::with_hasher(hasher()), by_formula: HashMap::with_hasher(hasher()) };
         let first = self.past.iter().map(|p| if p.initially { ACCEPT } else { REJECT }).collect();
         let initial = self.past_state(&mut states, &mut asked, start, first);
         let mut roots = sinks();
@@ -521,7 +546,13 @@ impl<'t, 'a> Unit<'t, 'a> {
     }
 
     /// The state with that debt and memory; memory that nothing asks for any more is forgotten.
-    fn past_state(&mut self, states: &mut PastStates, asked: &mut Asked, owed: u32, mut memory: Vec<u32>) -> u32 {
+    fn past_state(
+        &mut self,
+        states: &mut PastStates,
+        asked: &mut Asked,
+        owed: u32,
+        mut memory: Vec<u32>,
+    ) -> u32 {
         if owed == REJECT || owed == ACCEPT {
             return owed;
         }
@@ -638,4 +669,3 @@ impl BinaryOp for Meet<'_> {
         Ok(edge(number, accepting))
     }
 }
-

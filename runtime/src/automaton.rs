@@ -68,7 +68,8 @@ impl<W: AsRef<[u32]>> Automaton<W> {
             return bad("wrong length", w.len());
         }
         let value_limit = if class_len == 0 { state_len * 2 } else { class_len };
-        let reference_ok = |r: u32, before: u32| if r & TERMINAL != 0 { r & !TERMINAL < value_limit } else { r < before };
+        let reference_ok =
+            |r: u32, before: u32| if r & TERMINAL != 0 { r & !TERMINAL < value_limit } else { r < before };
         for node in 0..node_len {
             let at = HEADER + node as usize * 3;
             if !reference_ok(word(at + 1)?, node) || !reference_ok(word(at + 2)?, node) {

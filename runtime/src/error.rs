@@ -19,7 +19,11 @@ impl LoadError {
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "not an automaton: {} (word {}); compile the rule again with this version", self.what, self.at)
+        write!(
+            f,
+            "not an automaton: {} (word {}); compile the rule again with this version",
+            self.what, self.at
+        )
     }
 }
 

@@ -58,7 +58,9 @@ impl Formulas {
             if seen.insert(id) {
                 sum += match *self.core(id) {
                     Core::Next { steps, .. } => u64::from(steps),
-                    Core::Until { last: Some(last), .. } | Core::Release { last: Some(last), .. } => u64::from(last),
+                    Core::Until { last: Some(last), .. } | Core::Release { last: Some(last), .. } => {
+                        u64::from(last)
+                    }
                     _ => 0,
                 };
                 stack.extend(self.children(id));
@@ -88,7 +90,9 @@ impl Formulas {
             Core::False | Core::True | Core::Literal { .. } | Core::And(_) | Core::Or(_) => {
                 Facts { propositional: true, past: false }
             }
-            Core::Next { .. } | Core::Until { .. } | Core::Release { .. } => Facts { propositional: false, past: false },
+            Core::Next { .. } | Core::Until { .. } | Core::Release { .. } => {
+                Facts { propositional: false, past: false }
+            }
             Core::Yesterday { .. } | Core::Since { .. } | Core::Trigger { .. } => {
                 Facts { propositional: false, past: true }
             }
@@ -132,11 +136,13 @@ impl Formulas {
         }
         flat.sort_unstable();
         flat.dedup();
-        let joined: Vec<FormulaId> = flat.iter().copied().filter_map(|id| self.joinable(conjunction, id)).collect();
+        let joined: Vec<FormulaId> =
+            flat.iter().copied().filter_map(|id| self.joinable(conjunction, id)).collect();
         if joined.len() > 1 {
             flat.retain(|&id| self.joinable(conjunction, id).is_none());
             let inner = self.nary(conjunction, joined);
-            let outer = if conjunction { self.release(None, FALSE, inner) } else { self.until(None, TRUE, inner) };
+            let outer =
+                if conjunction { self.release(None, FALSE, inner) } else { self.until(None, TRUE, inner) };
             flat.push(outer);
             return self.nary(conjunction, flat);
         }
@@ -161,8 +167,12 @@ impl Formulas {
     /// The `g` of a `G g` (in a conjunction) or `F g` (in a disjunction) when `g` is propositional.
     fn joinable(&self, conjunction: bool, id: FormulaId) -> Option<FormulaId> {
         match *self.core(id) {
-            Core::Release { last: None, lhs: FALSE, rhs } if conjunction && self.is_propositional(rhs) => Some(rhs),
-            Core::Until { last: None, lhs: TRUE, rhs } if !conjunction && self.is_propositional(rhs) => Some(rhs),
+            Core::Release { last: None, lhs: FALSE, rhs } if conjunction && self.is_propositional(rhs) => {
+                Some(rhs)
+            }
+            Core::Until { last: None, lhs: TRUE, rhs } if !conjunction && self.is_propositional(rhs) => {
+                Some(rhs)
+            }
             _ => None,
         }
     }
@@ -181,7 +191,13 @@ impl Formulas {
     }
 
     /// `lhs U[first,last] rhs`: with a lower bound, `lhs` holds up to there and the rest starts there.
-    pub(crate) fn until_from(&mut self, first: u32, last: Option<u32>, lhs: FormulaId, rhs: FormulaId) -> FormulaId {
+    pub(crate) fn until_from(
+        &mut self,
+        first: u32,
+        last: Option<u32>,
+        lhs: FormulaId,
+        rhs: FormulaId,
+    ) -> FormulaId {
         let rest = self.until(last.map(|l| l.saturating_sub(first)), lhs, rhs);
         if first == 0 {
             return rest;
@@ -192,7 +208,13 @@ impl Formulas {
     }
 
     /// `lhs R[first,last] rhs`, the dual of [`Formulas::until_from`].
-    pub(crate) fn release_from(&mut self, first: u32, last: Option<u32>, lhs: FormulaId, rhs: FormulaId) -> FormulaId {
+    pub(crate) fn release_from(
+        &mut self,
+        first: u32,
+        last: Option<u32>,
+        lhs: FormulaId,
+        rhs: FormulaId,
+    ) -> FormulaId {
         let rest = self.release(last.map(|l| l.saturating_sub(first)), lhs, rhs);
         if first == 0 {
             return rest;
@@ -234,7 +256,9 @@ impl Formulas {
         if last.is_none() {
             match *self.core(rhs) {
                 Core::Release { last: None, lhs: l, .. } if l == lhs => return rhs,
-                Core::Release { last: None, rhs: r, .. } if lhs == FALSE => return self.release(None, FALSE, r),
+                Core::Release { last: None, rhs: r, .. } if lhs == FALSE => {
+                    return self.release(None, FALSE, r);
+                }
                 Core::And(ref fs) if lhs == FALSE && !self.is_propositional(rhs) => {
                     let fs = fs.to_vec();
                     let parts: Vec<_> = fs.into_iter().map(|f| self.release(None, FALSE, f)).collect();

@@ -1,0 +1,90 @@
+//! Policies and formulas as arguments, with their mistakes told on standard error.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use tracelaw::policy::{Policy, Semantics};
+use tracelaw::report::diagnostics;
+use tracelaw_compiler::diag::{Report, Severity};
+use tracelaw_compiler::syntax::{self, Ast, Dialect};
+
+use super::{Failure, say, say_error};
+
+/// A text of the user's with the name to show for it.
+pub(super) struct Text {
+    name: String,
+    text: String,
+}
+
+impl Text {
+    /// Draws the report over the text.
+    pub(super) fn show(&self, report: &Report) {
+        if !report.is_empty() {
+            let colour = diagnostics::may_colour(&std::io::stderr());
+            say(diagnostics::render(report, &self.text, &self.name, colour).trim_end());
+        }
+    }
+
+    /// Shows the report, which stops the command.
+    pub(super) fn fail(&self, report: &Report) -> Failure {
+        self.show(report);
+        let errors = report.iter().filter(|d| d.severity == Severity::Error).count();
+        say_error(&format!("{errors} mistake{} in {}", if errors == 1 { "" } else { "s" }, self.name));
+        Failure::Told
+    }
+}
+
+/// Reads a policy file, and shows what is probably not meant in it.
+pub(super) fn policy(path: &Path) -> Result<(Policy, Text), Failure> {
+    let name = path.display().to_string();
+    let text =
+        std::fs::read_to_string(path).map_err(|e| Failure::new(format_args!("cannot read `{name}`: {e}")))?;
+    let text = Text { name, text };
+    let policy = Policy::parse(&text.text, &text.name).map_err(|report| text.fail(&report))?;
+    text.show(&policy.warnings);
+    Ok((policy, text))
+}
+
+/// Reads a formula given on the command line.
+pub(super) fn formula(formula: &str, dialect: DialectArg) -> Result<(Ast, Text), Failure> {
+    let text = Text { name: "the formula".to_owned(), text: formula.to_owned() };
+    let ast = syntax::parse(formula, dialect.into(), &syntax::Limits::default())
+        .map_err(|report| text.fail(&report))?;
+    Ok((ast, text))
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(super) enum DialectArg {
+    /// X is the strong next, WX the weak one
+    #[default]
+    Tracelaw,
+    /// X[!] is the strong next, X the weak one
+    Spot,
+}
+
+impl From<DialectArg> for Dialect {
+    fn from(arg: DialectArg) -> Dialect {
+        match arg {
+            DialectArg::Tracelaw => Dialect::Tracelaw,
+            DialectArg::Spot => Dialect::Spot,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(super) enum SemanticsArg {
+    /// Sessions end: all finite continuations count
+    #[default]
+    Finite,
+    /// Sessions go on for ever: all infinite continuations count
+    Infinite,
+}
+
+impl From<SemanticsArg> for Semantics {
+    fn from(arg: SemanticsArg) -> Semantics {
+        match arg {
+            SemanticsArg::Finite => Semantics::Finite,
+            SemanticsArg::Infinite => Semantics::Infinite,
+        }
+    }
+}

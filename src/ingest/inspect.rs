@@ -1,0 +1,348 @@
+//! Inspect evaluation logs: `.json`, `.eval` archives, bare samples and event timelines.
+//!
+//! A sample is a session. Its `messages` are the events; its `events` add times, approvals, and the calls that no
+//! message has any more (sub-agents, compacted conversations).
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::event::{Event, Kind, Status};
+use super::feed::{Feed, Step};
+use super::json::{self, array_at, content_text, str_at};
+use super::messages::{self, tool_outcome};
+use super::records::{self, Text};
+use super::source::Source;
+use super::transcript::Transcript;
+use super::zip;
+
+pub(super) fn read(feed: &mut Feed<'_>, mut source: Source) -> Step {
+    if source.peek()?.starts_with(b"PK") {
+        return archive(feed, source);
+    }
+    records::for_each(feed, source, |feed, text, raw| {
+        let log = log_name(raw);
+        record(feed, text, raw, log.as_deref())
+    })
+}
+
+const CONVERT: &str = "`inspect log convert --to json` writes a log that can be read";
+
+fn archive(feed: &mut Feed<'_>, mut source: Source) -> Step {
+    let Some(bytes) = source.read_bytes(feed)? else { return Ok(()) };
+    let mut entries = match zip::entries(&bytes) {
+        Ok(entries) => entries,
+        Err(message) => return feed.problem_help(None, message, CONVERT),
+    };
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut log = None;
+    for name in ["header.json", "_journal/start.json"] {
+        let header = entries.iter().find(|entry| entry.name == name);
+        if let Some(Ok(header)) = header.map(|header| header.read(feed.options.max_bytes)) {
+            log = log.or(serde_json::from_slice::<&RawValue>(&header).ok().and_then(log_name));
+        }
+    }
+    for entry in entries {
+        if !entry.name.starts_with("samples/") || !entry.name.ends_with(".json") {
+            feed.skip("file of the archive that is no sample");
+            continue;
+        }
+        let text = match entry.read(feed.options.max_bytes) {
+            Ok(bytes) => String::from_utf8(bytes).map_err(|_| format!("`{}` is not valid UTF-8", entry.name)),
+            Err(message) => Err(message),
+        };
+        let text = match text {
+            Ok(text) => text,
+            Err(message) => {
+                feed.problem_help(None, message, CONVERT)?;
+                continue;
+            }
+        };
+        match serde_json::from_str::<&RawValue>(&text) {
+            // Lines within the archive's files would mislead: they are no lines of the file that was given.
+            Ok(raw) => record(feed, &Text::nowhere(), raw, log.as_deref())?,
+            Err(error) => {
+                let message = format!("`{}`: {}", entry.name, json::error_text(&error));
+                feed.problem_help(None, message, CONVERT)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What tells a log from others: the id of the evaluation.
+fn log_name(raw: &RawValue) -> Option<String> {
+    let eval = serde_json::from_str::<Value>(records::fields(raw).get("eval")?.get()).ok()?;
+    let task = || json::name_of(&eval, &["task_id", "task"]);
+    str_at(&eval, "eval_id").map(str::to_owned).or_else(|| match (str_at(&eval, "run_id"), task()) {
+        (Some(run), Some(task)) => Some(format!("{run}/{task}")),
+        (Some(run), None) => Some(run.to_owned()),
+        (None, task) => task,
+    })
+}
+
+/// A log, a sample, or a bare timeline.
+fn record(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str>) -> Step {
+    if !records::is_object(raw) {
+        return feed
+            .problem(text.line_of(raw), "record is no object, expected an evaluation log or a sample");
+    }
+    let fields = records::fields(raw);
+    if let Some(samples) = fields.get("samples").filter(|raw| records::is_array(raw)) {
+        return records::elements(samples).into_iter().try_for_each(|raw| sample(feed, text, raw, log));
+    }
+    if fields.contains_key("messages") || fields.contains_key("events") {
+        return sample(feed, text, raw, log);
+    }
+    feed.problem_help(
+        text.line_of(raw),
+        "evaluation log without samples",
+        "it may have been written without them, or hold the header only",
+    )
+}
+
+fn sample(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str>) -> Step {
+    let fields = records::fields(raw);
+    let name = |key: &str| {
+        let value = serde_json::from_str::<Value>(fields.get(key)?.get()).ok()?;
+        json::name(&value)
+    };
+    let log = log.unwrap_or_else(|| feed.session());
+    let session = match (name("id"), name("epoch")) {
+        (Some(id), Some(epoch)) => format!("{log}/{id}/{epoch}"),
+        (Some(id), None) => format!("{log}/{id}"),
+        (None, _) => log.to_owned(),
+    };
+    let attachments: Map<String, Value> =
+        fields.get("attachments").and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    let mut parts: [Vec<(Value, Option<u32>)>; 2] = [Vec::new(), Vec::new()];
+    for (key, part) in ["messages", "events"].into_iter().zip(&mut parts) {
+        for raw in fields.get(key).map_or_else(Vec::new, |raw| records::elements(raw)) {
+            let line = text.line_of(raw);
+            if let Some(mut value) = records::value(feed, text, raw)? {
+                resolve(&mut value, &attachments);
+                part.push((value, line));
+            }
+        }
+    }
+    let [messages, events] = parts;
+    if messages.is_empty() {
+        let mut transcript = Transcript::new(session);
+        let done = timeline(feed, &mut transcript, &events, &HashSet::new());
+        transcript.finish(feed);
+        return done;
+    }
+    let known = conversation(feed, session.clone(), &messages, &events)?;
+    let calls_beside =
+        tool_events(&events).any(|event| str_at(event, "id").is_some_and(|id| !known.contains(id)));
+    if calls_beside {
+        let mut transcript = Transcript::new(format!("{session}/events"));
+        let done = timeline(feed, &mut transcript, &events, &known);
+        transcript.finish(feed);
+        return done;
+    }
+    Ok(())
+}
+
+/// Puts long texts back where a reference to them stands.
+fn resolve(value: &mut Value, attachments: &Map<String, Value>) {
+    match value {
+        Value::String(text) => {
+            if let Some(whole) = text.strip_prefix("attachment://").and_then(|hash| attachments.get(hash)) {
+                *value = whole.clone();
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|value| resolve(value, attachments)),
+        Value::Object(map) => map.values_mut().for_each(|value| resolve(value, attachments)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn tool_events(events: &[(Value, Option<u32>)]) -> impl Iterator<Item = &Value> {
+    events.iter().map(|(event, _)| event).filter(|event| str_at(event, "event") == Some("tool"))
+}
+
+/// The events of a sample's messages; gives back the ids of all calls in them.
+fn conversation(
+    feed: &mut Feed<'_>,
+    session: String,
+    messages: &[(Value, Option<u32>)],
+    events: &[(Value, Option<u32>)],
+) -> Step<HashSet<String>> {
+    let by_id: HashMap<&str, &Value> =
+        tool_events(events).filter_map(|event| Some((str_at(event, "id")?, event))).collect();
+    let refused: HashSet<&str> = events.iter().filter_map(|(event, _)| refused_call(event)).collect();
+    let mut transcript = Transcript::new(session);
+    let mut known = HashSet::new();
+    let mut done = Ok(());
+    for (message, line) in messages {
+        let mut message = message.clone();
+        for call in message.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
+            known.extend(str_at(call, "id").map(str::to_owned));
+        }
+        let id = str_at(&message, "tool_call_id").map(str::to_owned);
+        let event = id.as_deref().and_then(|id| by_id.get(id).copied());
+        if let Some(id) = &id {
+            // What an approver refused is an error of type `approval`, if the message does not say so itself.
+            if refused.contains(id.as_str()) && !json::has(&message, "error") {
+                message["error"] = serde_json::json!({"type": "approval"});
+            } else if let Some(error) =
+                event.and_then(|event| event.get("error")).filter(|error| !error.is_null())
+                && !json::has(&message, "error")
+            {
+                message["error"] = error.clone();
+            }
+            // Inspect has a place for errors: a text that looks like one is none.
+            if !json::has(&message, "error") {
+                message["is_error"] = Value::Bool(false);
+            }
+        }
+        done = match (&id, str_at(&message, "function")) {
+            // Some samples start in the middle: a result whose call is in no message is the call.
+            (Some(id), Some(tool)) if transcript.open_calls(id) == 0 => {
+                known.insert(id.clone());
+                let content = message.get("content").unwrap_or(&Value::Null);
+                let outcome = tool_outcome(feed, &message, content);
+                let args = event.and_then(|event| event.get("arguments")).cloned().unwrap_or_default();
+                transcript.orphan(feed, tool, args, outcome, *line);
+                Ok(())
+            }
+            _ => messages::add(feed, &mut transcript, &message, *line),
+        };
+        if done.is_err() {
+            break;
+        }
+    }
+    transcript.finish(feed);
+    done.map(|()| known)
+}
+
+/// Id of the call that an approval event refuses.
+fn refused_call(event: &Value) -> Option<&str> {
+    let refuses = str_at(event, "event") == Some("approval")
+        && matches!(str_at(event, "decision"), Some("reject" | "terminate"));
+    if refuses { str_at(event.get("call")?, "id") } else { None }
+}
+
+/// The events of a timeline, without the calls that are known from elsewhere.
+fn timeline(
+    feed: &mut Feed<'_>,
+    to: &mut Transcript,
+    events: &[(Value, Option<u32>)],
+    known: &HashSet<String>,
+) -> Step {
+    let mut issued = HashMap::new();
+    events.iter().try_for_each(|(event, line)| timeline_event(feed, to, event, *line, known, &mut issued))
+}
+
+/// Group and text of the model output that issued each call.
+type Issued = HashMap<String, (u32, String)>;
+
+fn timeline_event(
+    feed: &mut Feed<'_>,
+    to: &mut Transcript,
+    event: &Value,
+    line: Option<u32>,
+    known: &HashSet<String>,
+    issued: &mut Issued,
+) -> Step {
+    let ts = messages::time(event);
+    match str_at(event, "event") {
+        Some("model") => {
+            let output = event.get("output").unwrap_or(&Value::Null);
+            if let Some(message) =
+                array_at(output, "choices").first().and_then(|choice| choice.get("message"))
+            {
+                let text = content_text(message.get("content").unwrap_or(&Value::Null));
+                let group = to.new_group();
+                for id in array_at(message, "tool_calls").iter().filter_map(|call| str_at(call, "id")) {
+                    issued.insert(id.to_owned(), (group, text.clone()));
+                }
+            }
+            // Beside a conversation the model's turns are there already.
+            if known.is_empty() {
+                let name = || "model".to_owned();
+                let status = if json::has(event, "error") { Status::Error } else { Status::Ok };
+                to.push(
+                    feed,
+                    Event { kind: Kind::Span, tool: name(), text: name(), status, ts, ..Event::default() },
+                    line,
+                );
+            }
+        }
+        Some("tool") => {
+            let id = str_at(event, "id").unwrap_or_default();
+            if !known.contains(id) {
+                tool_event(feed, to, event, ts, line, issued)?;
+            }
+            // Older logs put what a tool does itself (a sub-agent's calls) into its event.
+            for inner in array_at(event, "events") {
+                timeline_event(feed, to, inner, line, known, issued)?;
+            }
+        }
+        Some("approval") => {
+            // Refused calls may have no tool event at all. Those that have one settle this one.
+            if let Some(id) = refused_call(event)
+                && !known.contains(id)
+                && to.open_calls(id) == 0
+                && let Some(call) = event.get("call")
+                && let Some(tool) = str_at(call, "function")
+            {
+                let args = call.get("arguments").cloned().unwrap_or_default();
+                let (group, text) =
+                    issued.get(id).cloned().unwrap_or_else(|| (to.new_group(), String::new()));
+                let event = Event {
+                    tool: tool.to_owned(),
+                    args,
+                    text,
+                    ts,
+                    status: Status::Denied,
+                    ..Event::default()
+                };
+                to.call(feed, Some(id), group, event, line);
+            } else {
+                feed.skip("`approval` event");
+            }
+        }
+        Some(kind) => feed.skip(&format!("`{kind}` event")),
+        None => feed.problem(line, "event without `event`, the name of its kind")?,
+    }
+    Ok(())
+}
+
+fn tool_event(
+    feed: &mut Feed<'_>,
+    to: &mut Transcript,
+    event: &Value,
+    ts: Option<String>,
+    line: Option<u32>,
+    issued: &Issued,
+) -> Step {
+    let Some(tool) = str_at(event, "function") else {
+        return feed.problem(line, "tool event without `function`");
+    };
+    let id = str_at(event, "id").unwrap_or_default();
+    let mut outcome = tool_outcome(feed, event, event.get("result").unwrap_or(&Value::Null));
+    let flagged = |key| event.get(key).and_then(Value::as_bool) == Some(true);
+    // Inspect has a place for errors: a text that looks like one is none.
+    outcome.status =
+        match outcome.status {
+            _ if flagged("pending") => Status::Unknown,
+            Status::Ok | Status::Error | Status::Unknown if !json::has(event, "error") => {
+                if flagged("failed") { Status::Error } else { Status::Ok }
+            }
+            status => status,
+        };
+    if let Some(refused) = to.take_open(id) {
+        outcome.status = Status::Denied;
+        to.settle(refused, outcome);
+        return Ok(());
+    }
+    let (group, text) = issued.get(id).cloned().unwrap_or_else(|| (to.new_group(), String::new()));
+    let args = event.get("arguments").cloned().unwrap_or_default();
+    let call =
+        to.call(feed, None, group, Event { tool: tool.to_owned(), args, text, ts, ..Event::default() }, line);
+    to.settle(call, outcome);
+    Ok(())
+}

@@ -1,0 +1,486 @@
+//! OpenTelemetry spans: OTLP/JSON, its older names and Tempo's, and Jaeger exports.
+//!
+//! Spans come in the order of their ends, from several processes; the events are in the order of their starts.
+//! Every span is an event; those that execute a tool are calls, by the GenAI conventions, OpenInference,
+//! OpenLLMetry or MCP's.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::event::{Event, Kind, Status};
+use super::feed::{Feed, Step};
+use super::json::{self, array_at, str_at, unwrap_json};
+use super::records::{self, Text};
+use super::source::Source;
+use super::transcript::{Outcome, Transcript, denied};
+
+struct Span {
+    line: Option<u32>,
+    trace: String,
+    id: String,
+    parent_id: Option<String>,
+    parent: Option<usize>,
+    name: String,
+    /// Unix nanoseconds.
+    start: u64,
+    end: Option<u64>,
+    /// The start as the log wrote it.
+    ts: Option<String>,
+    attributes: Map<String, Value>,
+    failed: bool,
+    failure: String,
+    /// Name of the tool, if the span is a call.
+    tool: Option<String>,
+}
+
+pub(super) fn read(feed: &mut Feed<'_>, source: Source) -> Step {
+    let mut spans = Vec::new();
+    let nothing = BTreeMap::new();
+    let done =
+        records::for_each(feed, source, |feed, text, raw| request(feed, &mut spans, text, raw, &nothing, 0));
+    emit(feed, spans);
+    done
+}
+
+/// Keys whose arrays lead down to spans.
+const LEVELS: &[&str] = &[
+    "resourceSpans",
+    "resource_spans",
+    "batches",
+    "data",
+    "scopeSpans",
+    "scope_spans",
+    "instrumentationLibrarySpans",
+    "instrumentation_library_spans",
+    "spans",
+];
+
+/// `trace > resourceSpans[] > scopeSpans[] > spans[]` is the deepest there is, each array a level of its own.
+const MAX_DEPTH: usize = 8;
+
+type Attributes = BTreeMap<String, Value>;
+
+fn request(
+    feed: &mut Feed<'_>,
+    spans: &mut Vec<Span>,
+    text: &Text<'_>,
+    raw: &RawValue,
+    inherited: &Attributes,
+    depth: usize,
+) -> Step {
+    if depth > MAX_DEPTH {
+        return feed.problem(text.line_of(raw), "records within records, too deep to be spans");
+    }
+    if records::is_array(raw) {
+        return records::elements(raw)
+            .into_iter()
+            .try_for_each(|raw| request(feed, spans, text, raw, inherited, depth + 1));
+    }
+    let fields = records::fields(raw);
+    let is_span = ["spanId", "span_id", "spanID"].iter().any(|key| fields.contains_key(*key));
+    if is_span {
+        let line = text.line_of(raw);
+        if let Some(value) = records::value(feed, text, raw)? {
+            spans.push(span(feed, &value, inherited, line)?);
+        }
+        return Ok(());
+    }
+    // What a resource says about the session holds for all its spans.
+    let resource = fields.get("resource").and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
+    let own = resource.map(|resource| {
+        let mut all = inherited.clone();
+        all.extend(attributes(&resource).into_iter().filter(|(key, _)| SESSIONS.contains(&key.as_str())));
+        all
+    });
+    let inherited = own.as_ref().unwrap_or(inherited);
+    let mut found = false;
+    let arrays = LEVELS.iter().filter_map(|key| fields.get(*key)).filter(|raw| records::is_array(raw));
+    let objects =
+        ["trace", "data"].iter().filter_map(|key| fields.get(*key)).filter(|raw| records::is_object(raw));
+    for inner in arrays.chain(objects) {
+        found = true;
+        request(feed, spans, text, inner, inherited, depth + 1)?;
+    }
+    if !found {
+        let name = ["resourceMetrics", "resourceLogs", "resource_metrics", "resource_logs"]
+            .iter()
+            .find(|key| fields.contains_key(**key))
+            .map_or_else(|| "record without spans".to_owned(), |key| format!("`{key}` record"));
+        feed.skip(&name);
+    }
+    Ok(())
+}
+
+fn span(feed: &mut Feed<'_>, value: &Value, inherited: &Attributes, line: Option<u32>) -> Step<Span> {
+    let text = |keys: &[&str]| json::str_of(value, keys).map(str::to_owned);
+    let mut attributes = attributes(value);
+    for (key, value) in inherited {
+        attributes.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    let references = array_at(value, "references");
+    let child_of = references.iter().find(|reference| str_at(reference, "refType") == Some("CHILD_OF"));
+    let parent = text(&["parentSpanId", "parent_span_id", "parentSpanID"])
+        .or_else(|| child_of.or(references.first()).and_then(|r| str_at(r, "spanID")).map(str::to_owned))
+        .filter(|parent| !parent.is_empty());
+    let id = text(&["spanId", "span_id", "spanID"]).unwrap_or_default();
+    let name = text(&["name", "operationName"]).unwrap_or_default();
+    // OTLP: nanoseconds, as strings or numbers. Jaeger: microseconds and a duration.
+    let number = |keys: &[&str]| {
+        let value = keys.iter().find_map(|key| value.get(*key))?;
+        value.as_u64().or_else(|| value.as_str()?.parse().ok())
+    };
+    let micros = |keys: &[&str]| number(keys).map(|micros| micros.saturating_mul(1000));
+    let start = number(&["startTimeUnixNano", "start_time_unix_nano"]).or_else(|| micros(&["startTime"]));
+    let end = number(&["endTimeUnixNano", "end_time_unix_nano"]).filter(|&end| end > 0);
+    let end = end.or_else(|| Some(start?.saturating_add(micros(&["duration"])?)));
+    if start.is_none() {
+        feed.problem_help(
+            line,
+            format!("span `{name}` without a start time"),
+            "expected `startTimeUnixNano` (or Jaeger's `startTime`); it is put at the end of its session",
+        )?;
+    }
+    let (failed, failure) = failure(value, &attributes);
+    let tool = tool(&name, &attributes);
+    Ok(Span {
+        line,
+        trace: text(&["traceId", "trace_id", "traceID"]).unwrap_or_default(),
+        id,
+        parent_id: parent,
+        parent: None,
+        name,
+        start: start.unwrap_or(u64::MAX),
+        end,
+        ts: json::name_of(value, &["startTimeUnixNano", "start_time_unix_nano", "startTime"]),
+        attributes,
+        failed,
+        failure,
+        tool,
+    })
+}
+
+/// `attributes` (OTLP) or `tags` (Jaeger) as a map.
+fn attributes(holder: &Value) -> Map<String, Value> {
+    match holder.get("attributes").or_else(|| holder.get("tags")) {
+        Some(Value::Array(list)) => list
+            .iter()
+            .filter_map(|entry| Some((str_at(entry, "key")?.to_owned(), any_value(entry.get("value")?))))
+            .collect(),
+        Some(Value::Object(map)) => map.clone(),
+        _ => Map::new(),
+    }
+}
+
+/// An OTLP `AnyValue`, or the plain value that other exports write.
+fn any_value(value: &Value) -> Value {
+    let Value::Object(map) = value else { return value.clone() };
+    // Parsed JSON is nested at most 127 deep, so the recursion ends long before the stack does.
+    match map.iter().next() {
+        Some((key, value)) if map.len() == 1 => match key.as_str() {
+            "stringValue" | "string_value" | "boolValue" | "bool_value" | "doubleValue" | "double_value"
+            | "bytesValue" | "bytes_value" => value.clone(),
+            // 64 bits do not fit a JavaScript number, so they come as strings.
+            "intValue" | "int_value" => match value.as_str().and_then(|text| text.parse::<i64>().ok()) {
+                Some(number) => Value::from(number),
+                None => value.clone(),
+            },
+            "arrayValue" | "array_value" => array_at(value, "values").iter().map(any_value).collect(),
+            "kvlistValue" | "kvlist_value" => array_at(value, "values")
+                .iter()
+                .filter_map(|entry| Some((str_at(entry, "key")?.to_owned(), any_value(entry.get("value")?))))
+                .collect(),
+            _ => Value::Object(map.clone()),
+        },
+        _ => Value::Object(map.clone()),
+    }
+}
+
+/// Did it fail, and what does it say about that?
+fn failure(span: &Value, attributes: &Map<String, Value>) -> (bool, String) {
+    let status = span.get("status").unwrap_or(&Value::Null);
+    let code = status.get("code").unwrap_or(&Value::Null);
+    let kind = attributes.get("error.type").and_then(Value::as_str).unwrap_or_default();
+    let failed = code.as_u64() == Some(2)
+        || matches!(code.as_str(), Some("STATUS_CODE_ERROR" | "ERROR" | "Error" | "error" | "2"))
+        || !kind.is_empty()
+        || attributes.get("otel.status_code").and_then(Value::as_str) == Some("ERROR")
+        || attributes.get("error").is_some_and(|flag| *flag == true || flag == "true");
+    let message = ["otel.status_description", "exception.message", "error.message"]
+        .iter()
+        .find_map(|key| attributes.get(*key).and_then(Value::as_str))
+        .or_else(|| str_at(status, "message"))
+        .unwrap_or_default();
+    let failure = if message.is_empty() { kind } else { message };
+    (failed, failure.to_owned())
+}
+
+/// `error.type` of a call that was refused: there is no standard for it, these are in use.
+const REFUSED: &[&str] = &[
+    "permission_denied",
+    "denied",
+    "rejected",
+    "approval",
+    "approval_denied",
+    "approval_rejected",
+    "policy_denied",
+    "policy_violation",
+    "blocked",
+    "refused",
+];
+
+fn status(feed: &Feed<'_>, span: &Span) -> Status {
+    let kind = span.attributes.get("error.type").and_then(Value::as_str).unwrap_or_default();
+    if span.failed && (REFUSED.contains(&kind) || denied(feed.options, &span.failure, 400)) {
+        Status::Denied
+    } else if span.failed {
+        Status::Error
+    } else if span.end.is_none() {
+        Status::Unknown
+    } else {
+        Status::Ok
+    }
+}
+
+fn tool(name: &str, attributes: &Map<String, Value>) -> Option<String> {
+    let text = |key: &str| attributes.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let operation = text("gen_ai.operation.name");
+    let by_name = name.strip_prefix("execute_tool ").or_else(|| name.strip_prefix("tools/call "));
+    let is_call = operation == Some("execute_tool")
+        || text("openinference.span.kind").is_some_and(|kind| kind.eq_ignore_ascii_case("tool"))
+        || text("traceloop.span.kind") == Some("tool")
+        || text("mcp.method.name") == Some("tools/call")
+        || operation.is_none() && by_name.is_some();
+    if !is_call {
+        return None;
+    }
+    let named = ["gen_ai.tool.name", "tool.name", "mcp.tool.name", "traceloop.entity.name"]
+        .into_iter()
+        .find_map(text);
+    Some(named.or(by_name).unwrap_or(name).to_owned())
+}
+
+fn is_mcp(span: &Span) -> bool {
+    span.attributes.contains_key("mcp.method.name") || span.name.starts_with("tools/call ")
+}
+
+/// Attributes that name the session.
+const SESSIONS: &[&str] = &["gen_ai.conversation.id", "session.id"];
+
+fn emit(feed: &mut Feed<'_>, mut spans: Vec<Span>) {
+    drop_copies(feed, &mut spans);
+    link(&mut spans);
+    let depth = depths(&spans);
+    let sessions = sessions(feed, &spans);
+    one_call_per_tool_call(&mut spans);
+    let groups = parallel(&spans);
+    let mut order: Vec<usize> = (0..spans.len()).collect();
+    // Of what starts at one time parents come before their children; else as in the file.
+    order.sort_by_key(|&index| (spans[index].start, depth[index], index));
+    let mut transcripts: Vec<Transcript> = Vec::new();
+    let mut by_session: HashMap<&str, usize> = HashMap::new();
+    let mut group_of: HashMap<(usize, usize), u32> = HashMap::new();
+    for index in order {
+        let session = sessions[index].as_str();
+        let at = *by_session.entry(session).or_insert_with(|| {
+            transcripts.push(Transcript::new(session));
+            transcripts.len() - 1
+        });
+        let to = &mut transcripts[at];
+        let span = &spans[index];
+        let status = status(feed, span);
+        let event = Event {
+            kind: Kind::Span,
+            tool: span.name.clone(),
+            text: span.name.clone(),
+            ts: span.ts.clone(),
+            ..Event::default()
+        };
+        let Some(tool) = span.tool.clone() else {
+            to.push(feed, Event { status, ..event }, span.line);
+            continue;
+        };
+        let first = |keys: &[&str]| {
+            let value = keys.iter().find_map(|key| span.attributes.get(*key));
+            value.cloned().map(unwrap_json).unwrap_or_default()
+        };
+        let mut result = first(RESULTS);
+        if result.is_null() && span.failed && !span.failure.is_empty() {
+            result = Value::String(span.failure.clone());
+        }
+        let group = *group_of.entry((at, groups[index])).or_insert_with(|| to.new_group());
+        let call = Event { kind: Kind::Call, tool, args: first(ARGUMENTS), ..event };
+        let call = to.call(feed, None, group, call, span.line);
+        to.settle(call, Outcome { result, status });
+    }
+    for transcript in transcripts {
+        transcript.finish(feed);
+    }
+}
+
+const ARGUMENTS: &[&str] = &[
+    "gen_ai.tool.call.arguments",
+    "gcp.vertex.agent.tool_call_args",
+    "tool.parameters",
+    "input.value",
+    "traceloop.entity.input",
+];
+
+const RESULTS: &[&str] =
+    &["gen_ai.tool.call.result", "gcp.vertex.agent.tool_response", "output.value", "traceloop.entity.output"];
+
+/// Exporters send again what they are not sure to have sent.
+fn drop_copies(feed: &mut Feed<'_>, spans: &mut Vec<Span>) {
+    let mut seen = HashSet::new();
+    spans.retain(|span| {
+        let new = span.id.is_empty() || seen.insert((span.trace.clone(), span.id.clone()));
+        if !new {
+            feed.skip("span that is there twice (same id)");
+        }
+        new
+    });
+}
+
+fn link(spans: &mut [Span]) {
+    let mut by_id: HashMap<(&str, &str), usize> = HashMap::new();
+    for (index, span) in spans.iter().enumerate() {
+        by_id.entry((&span.trace, &span.id)).or_insert(index);
+    }
+    let parent = |(index, span): (usize, &Span)| {
+        let parent = by_id.get(&(span.trace.as_str(), span.parent_id.as_deref()?)).copied();
+        parent.filter(|&parent| parent != index)
+    };
+    let parents: Vec<Option<usize>> = spans.iter().enumerate().map(parent).collect();
+    for (span, parent) in spans.iter_mut().zip(parents) {
+        span.parent = parent;
+    }
+    cut_circles(spans);
+}
+
+/// A broken log may make a span its own ancestor: the link that closes the circle goes.
+fn cut_circles(spans: &mut [Span]) {
+    // 0: not seen, otherwise the walk that saw it last.
+    let mut seen = vec![0; spans.len()];
+    for start in 0..spans.len() {
+        let walk = start + 1;
+        let mut at = start;
+        while seen[at] == 0 {
+            seen[at] = walk;
+            match spans[at].parent {
+                Some(parent) if seen[parent] == walk => spans[at].parent = None,
+                Some(parent) => at = parent,
+                None => {}
+            }
+        }
+    }
+}
+
+/// Answers a question about each span from its parent's answer; parents are asked first.
+fn from_parents<T: Clone>(spans: &[Span], answer: impl Fn(usize, Option<&T>) -> T) -> Vec<T> {
+    let mut answers: Vec<Option<T>> = vec![None; spans.len()];
+    for start in 0..spans.len() {
+        let mut path = Vec::new();
+        let mut at = Some(start);
+        while let Some(index) = at.filter(|&index| answers[index].is_none()) {
+            path.push(index);
+            at = spans[index].parent;
+        }
+        for index in path.into_iter().rev() {
+            let parent = spans[index].parent.and_then(|parent| answers[parent].as_ref());
+            answers[index] = Some(answer(index, parent));
+        }
+    }
+    answers
+        .into_iter()
+        .enumerate()
+        .map(|(index, found)| found.unwrap_or_else(|| answer(index, None)))
+        .collect()
+}
+
+fn depths(spans: &[Span]) -> Vec<usize> {
+    from_parents(spans, |_, parent: Option<&usize>| parent.map_or(0, |depth| depth + 1))
+}
+
+/// The session of each span: its conversation, else that of its nearest ancestor that has one, else the trace's if
+/// it has exactly one (the request around an agent's run belongs to it); the same with `session.id`; else the trace.
+fn sessions(feed: &Feed<'_>, spans: &[Span]) -> Vec<String> {
+    let mut sessions: Vec<Option<String>> = vec![None; spans.len()];
+    for key in SESSIONS {
+        let named: Vec<Option<String>> = from_parents(spans, |index, parent: Option<&Option<String>>| {
+            spans[index].attributes.get(*key).and_then(json::name).or_else(|| parent.cloned().flatten())
+        });
+        let mut in_trace: HashMap<&str, BTreeSet<&str>> = HashMap::new();
+        for (span, name) in spans.iter().zip(&named) {
+            if let Some(name) = name {
+                in_trace.entry(&span.trace).or_default().insert(name);
+            }
+        }
+        for (index, session) in sessions.iter_mut().enumerate().filter(|(_, session)| session.is_none()) {
+            let only = || {
+                let names = in_trace.get(spans[index].trace.as_str())?;
+                names.first().filter(|_| names.len() == 1).map(|name| (*name).to_owned())
+            };
+            *session = named[index].clone().or_else(only);
+        }
+    }
+    sessions
+        .into_iter()
+        .zip(spans)
+        .map(|(session, span)| {
+            session.unwrap_or_else(|| {
+                if span.trace.is_empty() { feed.session().to_owned() } else { span.trace.clone() }
+            })
+        })
+        .collect()
+}
+
+/// A tool call over MCP shows as a span of the agent, of the MCP client and of the server. The outermost is the
+/// call, the others are spans.
+fn one_call_per_tool_call(spans: &mut [Span]) {
+    let within: Vec<Option<String>> = from_parents(spans, |index, parent: Option<&Option<String>>| {
+        spans[index].tool.clone().or_else(|| parent.cloned().flatten())
+    });
+    for span in spans {
+        let around = span.parent.and_then(|parent| within[parent].as_ref());
+        if is_mcp(span) && around.is_some() && around == span.tool.as_ref() {
+            span.tool = None;
+        }
+    }
+}
+
+/// For each call the first of the calls it ran in parallel with (itself, if none): siblings whose times overlap.
+///
+/// Some instrumentations make the second of two parallel calls a child of the first. A call that ends after the
+/// call it is said to be part of is no part of it, but its sibling.
+fn parallel(spans: &[Span]) -> Vec<usize> {
+    let parent_of: Vec<Option<usize>> = from_parents(spans, |index, above: Option<&Option<usize>>| {
+        let parent = spans[index].parent?;
+        let outlives = spans[index].end.zip(spans[parent].end).is_some_and(|(own, parent)| own > parent);
+        if spans[index].tool.is_some() && spans[parent].tool.is_some() && outlives {
+            above.copied().flatten()
+        } else {
+            Some(parent)
+        }
+    });
+    let mut siblings: BTreeMap<(&str, Option<usize>), Vec<usize>> = BTreeMap::new();
+    for (index, span) in spans.iter().enumerate().filter(|(_, span)| span.tool.is_some()) {
+        siblings.entry((&span.trace, parent_of[index])).or_default().push(index);
+    }
+    let mut first: Vec<usize> = (0..spans.len()).collect();
+    for mut calls in siblings.into_values() {
+        calls.sort_by_key(|&index| (spans[index].start, index));
+        let mut open: Option<(usize, u64)> = None;
+        for index in calls {
+            let end = spans[index].end.unwrap_or(spans[index].start);
+            open = Some(match open {
+                Some((group, until)) if spans[index].start < until => {
+                    first[index] = group;
+                    (group, until.max(end))
+                }
+                _ => (index, end),
+            });
+        }
+    }
+    first
+}
