@@ -190,10 +190,14 @@ pub fn locate(text: &str, offset: usize) -> (usize, usize) {
 /// Of `names`, the one most like `wanted`, if any is alike enough to be worth suggesting.
 #[must_use]
 pub fn suggest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = wanted.chars().count();
+    let allowed = |n: &str| 1 + length.max(n.chars().count()) / 4;
     names
         .into_iter()
+        // The distance is at least the difference in length, and takes time and space for both lengths multiplied.
+        .filter(|n| length.abs_diff(n.chars().count()) <= allowed(n))
         .map(|n| (strsim::damerau_levenshtein(&wanted.to_lowercase(), &n.to_lowercase()), n))
-        .filter(|(d, n)| *d <= 1 + wanted.chars().count().max(n.chars().count()) / 4)
+        .filter(|(d, n)| *d <= allowed(n))
         .min_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(b.1)))
         .map(|(_, n)| n)
 }

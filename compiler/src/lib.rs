@@ -1,5 +1,167 @@
 //! Rules over time to minimal automata.
+//!
+//! The way of a formula, each arrow one function in a file of that name:
+//!
+//! ```text
+//! text --syntax::parse--> Ast --desugar--> formula --translate--> automaton on diagrams --machine--> verdicts per state
+//!      --emit--> words of a tracelaw_runtime::Automaton
+//! ```
+//!
+//! [`semantics`] is the naive definition of what a formula means; it shares nothing with this pipeline and is what the
+//! pipeline is tested against.
 #![forbid(unsafe_code)]
 
+mod config;
+mod dd;
+mod desugar;
 pub mod diag;
+mod emit;
+mod error;
+mod formula;
+mod library;
+mod machine;
+mod minimize;
+mod mtdfa;
+mod obligations;
+mod patterns;
+pub mod semantics;
 pub mod syntax;
+pub mod template;
+mod translate;
+
+use std::time::Instant;
+
+use tracelaw_runtime::Automaton;
+
+pub use config::{AfterViolation, Limits, Options, Semantics};
+pub use error::BuildError;
+use syntax::Ast;
+
+/// A compiled formula.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The automaton; its propositions are indices into the vocabulary.
+    pub automaton: Automaton<Vec<u32>>,
+    /// No non-empty trace (over the possible letters) violates the formula.
+    pub never_violated: bool,
+    /// No non-empty trace (over the possible letters) satisfies the formula.
+    pub never_satisfied: bool,
+    /// How large things were.
+    pub stats: Stats,
+}
+
+/// Sizes, for reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stats {
+    /// States of the automaton before anything was folded in for what follows a violation.
+    pub plain_states: usize,
+    /// States of the automaton.
+    pub states: usize,
+    /// Letter classes of its table, 0 if it stays in diagram form.
+    pub classes: usize,
+    /// 32-bit words of the automaton.
+    pub words: usize,
+    /// Diagram nodes made on the way.
+    pub nodes: usize,
+}
+
+/// Stack for one level of recursion over diagrams, generously.
+const FRAME_BYTES: usize = 1024;
+/// Recursion this deep is safe on any thread.
+const SHALLOW: usize = 1500;
+
+/// Compiles a formula into its minimal automaton.
+///
+/// `vocabulary` numbers the propositions; its order is the order in which diagrams test them, and equal languages over
+/// one vocabulary give equal automata.
+///
+/// # Complexity
+/// Doubly exponential in the formula at worst, as it has to be; about linear for the usual rules.
+///
+/// # Errors
+/// [`BuildError`] when a limit is reached or a proposition is not in the vocabulary.
+pub fn compile(formula: &Ast, vocabulary: &[String], options: &Options) -> Result<Compiled, BuildError> {
+    let job = Job::new(formula, vocabulary, options)?;
+    let depth = job.depth()?;
+    if depth <= SHALLOW {
+        return job.run();
+    }
+    // Long bounds and many propositions mean deep recursion: give it a stack of its own.
+    std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .name("compile".into())
+            .stack_size(depth * FRAME_BYTES + (1 << 20))
+            .spawn_scoped(scope, move || job.run())
+            .map_err(|_| BuildError::stack(depth))?
+            .join()
+            .unwrap_or_else(|_| Err(BuildError::stack(depth)))
+    })
+}
+
+/// One compilation.
+struct Job<'a> {
+    vocabulary: &'a [String],
+    options: &'a Options,
+    formulas: formula::Formulas,
+    root: formula::FormulaId,
+    accepts_empty: bool,
+    /// Propositions of the formula, sorted.
+    props: Vec<u32>,
+    deadline: Option<Instant>,
+}
+
+impl<'a> Job<'a> {
+    fn new(ast: &Ast, vocabulary: &'a [String], options: &'a Options) -> Result<Job<'a>, BuildError> {
+        let deadline = options.limits.max_time.and_then(|t| Instant::now().checked_add(t));
+        let names = desugar::Names::new(vocabulary);
+        let mut formulas = formula::Formulas::new();
+        let root = desugar::desugar(&mut formulas, &names, ast)?;
+        let props = names.variables(ast);
+        Ok(Job { vocabulary, options, formulas, root, accepts_empty: desugar::holds_on_empty(ast), props, deadline })
+    }
+
+    /// How deep recursion may go: one level per proposition, and per position that a bound counts.
+    fn depth(&self) -> Result<usize, BuildError> {
+        let counted = self.formulas.counted(self.root);
+        let limit = self.options.limits.max_states;
+        if counted > limit as u64 {
+            return Err(BuildError::bound(counted, limit));
+        }
+        Ok(counted as usize + self.props.len())
+    }
+
+    fn run(mut self) -> Result<Compiled, BuildError> {
+        let options = self.options;
+        let mut dd = dd::Dd::new(options.limits, self.deadline);
+        let automaton = translate::Translator::new(&mut self.formulas, &mut dd, options.limits).translate(self.root)?;
+        let mut machine = machine::from_automaton(&mut dd, &automaton, self.accepts_empty)?;
+        let exclusive: Vec<Vec<u32>> = options
+            .exclusive
+            .iter()
+            .map(|set| set.iter().map(|&p| desugar::flip(p, self.vocabulary.len())).collect())
+            .collect();
+        let one_of_all = options.one_of_all.then_some(self.vocabulary.len());
+        let possible = machine::possible_letters(&mut dd, &self.props, &exclusive, one_of_all)?;
+        let all_possible = possible == dd::terminal(1);
+        if !all_possible {
+            machine.judge(&mut dd, possible)?;
+        }
+        let plain_states = machine.roots.len();
+        let (never_violated, never_satisfied) = machine.one_sided(&mut dd, possible)?;
+        if let Some(mode) = options.after_violation {
+            machine.go_on(&mut dd, mode)?;
+        }
+        if !all_possible || options.after_violation.is_some() {
+            machine.reduce(&mut dd, possible)?;
+        }
+        let automaton = emit::emit(&mut dd, &machine, self.vocabulary.len())?;
+        let stats = Stats {
+            plain_states,
+            states: machine.roots.len(),
+            classes: automaton.class_len() as usize,
+            words: automaton.words().len(),
+            nodes: dd.len(),
+        };
+        Ok(Compiled { automaton, never_violated, never_satisfied, stats })
+    }
+}

@@ -1,0 +1,316 @@
+//! The arena and its smart constructors: every rewrite rule is here, beside the operator it is for.
+
+use std::collections::HashMap;
+
+use super::{Core, FALSE, FormulaId, TRUE};
+use crate::dd::hasher;
+
+/// Facts about a formula that are asked often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Facts {
+    /// No temporal operator in it.
+    propositional: bool,
+    /// Some past operator in it.
+    past: bool,
+}
+
+/// All formulas of one compilation.
+pub(crate) struct Formulas {
+    cores: Vec<Core>,
+    facts: Vec<Facts>,
+    ids: HashMap<Core, FormulaId, ahash::RandomState>,
+    negations: HashMap<FormulaId, FormulaId, ahash::RandomState>,
+}
+
+impl Formulas {
+    pub(crate) fn new() -> Formulas {
+        let mut formulas = Formulas {
+            cores: Vec::new(),
+            facts: Vec::new(),
+            ids: HashMap::with_hasher(hasher()),
+            negations: HashMap::with_hasher(hasher()),
+        };
+        formulas.intern(Core::False);
+        formulas.intern(Core::True);
+        formulas
+    }
+
+    pub(crate) fn core(&self, id: FormulaId) -> &Core {
+        &self.cores[id.0 as usize]
+    }
+
+    /// Whether `id` has no temporal operator.
+    pub(crate) fn is_propositional(&self, id: FormulaId) -> bool {
+        self.facts[id.0 as usize].propositional
+    }
+
+    /// Whether `id` looks back.
+    pub(crate) fn has_past(&self, id: FormulaId) -> bool {
+        self.facts[id.0 as usize].past
+    }
+
+    /// The sum of all bounds at and below `root`.
+    pub(crate) fn counted(&self, root: FormulaId) -> u64 {
+        let mut seen = std::collections::HashSet::with_hasher(hasher());
+        let mut stack = vec![root];
+        let mut sum = 0;
+        while let Some(id) = stack.pop() {
+            if seen.insert(id) {
+                sum += match *self.core(id) {
+                    Core::Next { steps, .. } => u64::from(steps),
+                    Core::Until { last: Some(last), .. } | Core::Release { last: Some(last), .. } => u64::from(last),
+                    _ => 0,
+                };
+                stack.extend(self.children(id));
+            }
+        }
+        sum
+    }
+
+    /// The operands, in order.
+    pub(crate) fn children(&self, id: FormulaId) -> Vec<FormulaId> {
+        match self.core(id) {
+            Core::False | Core::True | Core::Literal { .. } => Vec::new(),
+            Core::And(fs) | Core::Or(fs) => fs.to_vec(),
+            Core::Next { arg, .. } | Core::Yesterday { arg, .. } => vec![*arg],
+            Core::Until { lhs, rhs, .. }
+            | Core::Release { lhs, rhs, .. }
+            | Core::Since { lhs, rhs }
+            | Core::Trigger { lhs, rhs } => vec![*lhs, *rhs],
+        }
+    }
+
+    fn intern(&mut self, core: Core) -> FormulaId {
+        if let Some(&id) = self.ids.get(&core) {
+            return id;
+        }
+        let own = match core {
+            Core::False | Core::True | Core::Literal { .. } | Core::And(_) | Core::Or(_) => {
+                Facts { propositional: true, past: false }
+            }
+            Core::Next { .. } | Core::Until { .. } | Core::Release { .. } => Facts { propositional: false, past: false },
+            Core::Yesterday { .. } | Core::Since { .. } | Core::Trigger { .. } => {
+                Facts { propositional: false, past: true }
+            }
+        };
+        let id = FormulaId(self.cores.len() as u32);
+        self.cores.push(core.clone());
+        let facts = self.children(id).into_iter().fold(own, |f, child| {
+            let c = self.facts[child.0 as usize];
+            Facts { propositional: f.propositional && c.propositional, past: f.past || c.past }
+        });
+        self.facts.push(facts);
+        self.ids.insert(core, id);
+        id
+    }
+
+    pub(crate) fn literal(&mut self, prop: u32, positive: bool) -> FormulaId {
+        self.intern(Core::Literal { prop, positive })
+    }
+
+    pub(crate) fn and(&mut self, operands: impl IntoIterator<Item = FormulaId>) -> FormulaId {
+        self.nary(true, operands)
+    }
+
+    pub(crate) fn or(&mut self, operands: impl IntoIterator<Item = FormulaId>) -> FormulaId {
+        self.nary(false, operands)
+    }
+
+    /// Flattens, sorts, drops doubles and neutral operands, sees `p & !p`, and joins `G`s (`F`s) of propositional
+    /// formulas. Other `G`s stay apart: they are translated one by one and minimised before they meet.
+    fn nary(&mut self, conjunction: bool, operands: impl IntoIterator<Item = FormulaId>) -> FormulaId {
+        let (neutral, absorbing) = if conjunction { (TRUE, FALSE) } else { (FALSE, TRUE) };
+        let mut flat = Vec::new();
+        for id in operands {
+            match self.core(id) {
+                Core::And(fs) if conjunction => flat.extend_from_slice(fs),
+                Core::Or(fs) if !conjunction => flat.extend_from_slice(fs),
+                _ if id == neutral => {}
+                _ if id == absorbing => return absorbing,
+                _ => flat.push(id),
+            }
+        }
+        flat.sort_unstable();
+        flat.dedup();
+        let joined: Vec<FormulaId> = flat.iter().copied().filter_map(|id| self.joinable(conjunction, id)).collect();
+        if joined.len() > 1 {
+            flat.retain(|&id| self.joinable(conjunction, id).is_none());
+            let inner = self.nary(conjunction, joined);
+            let outer = if conjunction { self.release(None, FALSE, inner) } else { self.until(None, TRUE, inner) };
+            flat.push(outer);
+            return self.nary(conjunction, flat);
+        }
+        for &id in &flat {
+            if let Core::Literal { prop, positive } = *self.core(id) {
+                let opposite = Core::Literal { prop, positive: !positive };
+                if self.ids.get(&opposite).is_some_and(|o| flat.binary_search(o).is_ok()) {
+                    return absorbing;
+                }
+            } else if self.negations.get(&id).is_some_and(|n| flat.binary_search(n).is_ok()) {
+                return absorbing;
+            }
+        }
+        match flat.as_slice() {
+            [] => neutral,
+            [one] => *one,
+            _ if conjunction => self.intern(Core::And(flat.into())),
+            _ => self.intern(Core::Or(flat.into())),
+        }
+    }
+
+    /// The `g` of a `G g` (in a conjunction) or `F g` (in a disjunction) when `g` is propositional.
+    fn joinable(&self, conjunction: bool, id: FormulaId) -> Option<FormulaId> {
+        match *self.core(id) {
+            Core::Release { last: None, lhs: FALSE, rhs } if conjunction && self.is_propositional(rhs) => Some(rhs),
+            Core::Until { last: None, lhs: TRUE, rhs } if !conjunction && self.is_propositional(rhs) => Some(rhs),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn next(&mut self, strong: bool, steps: u32, arg: FormulaId) -> FormulaId {
+        if steps == 0 || (strong && arg == FALSE) || (!strong && arg == TRUE) {
+            return arg;
+        }
+        match *self.core(arg) {
+            Core::Next { strong: s, steps: more, arg } if s == strong => match steps.checked_add(more) {
+                Some(steps) => self.intern(Core::Next { strong, steps, arg }),
+                None => self.intern(Core::Next { strong, steps, arg }),
+            },
+            _ => self.intern(Core::Next { strong, steps, arg }),
+        }
+    }
+
+    /// `lhs U[first,last] rhs`: with a lower bound, `lhs` holds up to there and the rest starts there.
+    pub(crate) fn until_from(&mut self, first: u32, last: Option<u32>, lhs: FormulaId, rhs: FormulaId) -> FormulaId {
+        let rest = self.until(last.map(|l| l.saturating_sub(first)), lhs, rhs);
+        if first == 0 {
+            return rest;
+        }
+        let before = self.release(Some(first - 1), FALSE, lhs);
+        let then = self.next(true, first, rest);
+        self.and([before, then])
+    }
+
+    /// `lhs R[first,last] rhs`, the dual of [`Formulas::until_from`].
+    pub(crate) fn release_from(&mut self, first: u32, last: Option<u32>, lhs: FormulaId, rhs: FormulaId) -> FormulaId {
+        let rest = self.release(last.map(|l| l.saturating_sub(first)), lhs, rhs);
+        if first == 0 {
+            return rest;
+        }
+        let before = self.until(Some(first - 1), TRUE, lhs);
+        let then = self.next(false, first, rest);
+        self.or([before, then])
+    }
+
+    /// `lhs U[0,last] rhs`
+    pub(crate) fn until(&mut self, last: Option<u32>, lhs: FormulaId, rhs: FormulaId) -> FormulaId {
+        // The witness may be now; `lhs` is not asked then.
+        if rhs == TRUE || rhs == FALSE || lhs == FALSE || lhs == rhs || last == Some(0) {
+            return rhs;
+        }
+        if last.is_none() {
+            match *self.core(rhs) {
+                // f U (f U g) = f U g
+                Core::Until { last: None, lhs: l, .. } if l == lhs => return rhs,
+                // F (f U g) = F g
+                Core::Until { last: None, rhs: r, .. } if lhs == TRUE => return self.until(None, TRUE, r),
+                // F (f | g) = F f | F g
+                Core::Or(ref fs) if lhs == TRUE && !self.is_propositional(rhs) => {
+                    let fs = fs.to_vec();
+                    let parts: Vec<_> = fs.into_iter().map(|f| self.until(None, TRUE, f)).collect();
+                    return self.or(parts);
+                }
+                _ => {}
+            }
+        }
+        self.intern(Core::Until { last, lhs, rhs })
+    }
+
+    /// `lhs R[0,last] rhs`
+    pub(crate) fn release(&mut self, last: Option<u32>, lhs: FormulaId, rhs: FormulaId) -> FormulaId {
+        if rhs == TRUE || rhs == FALSE || lhs == TRUE || lhs == rhs || last == Some(0) {
+            return rhs;
+        }
+        if last.is_none() {
+            match *self.core(rhs) {
+                Core::Release { last: None, lhs: l, .. } if l == lhs => return rhs,
+                Core::Release { last: None, rhs: r, .. } if lhs == FALSE => return self.release(None, FALSE, r),
+                Core::And(ref fs) if lhs == FALSE && !self.is_propositional(rhs) => {
+                    let fs = fs.to_vec();
+                    let parts: Vec<_> = fs.into_iter().map(|f| self.release(None, FALSE, f)).collect();
+                    return self.and(parts);
+                }
+                _ => {}
+            }
+        }
+        self.intern(Core::Release { last, lhs, rhs })
+    }
+
+    pub(crate) fn yesterday(&mut self, strong: bool, arg: FormulaId) -> FormulaId {
+        if (strong && arg == FALSE) || (!strong && arg == TRUE) {
+            return arg;
+        }
+        self.intern(Core::Yesterday { strong, arg })
+    }
+
+    pub(crate) fn since(&mut self, lhs: FormulaId, rhs: FormulaId) -> FormulaId {
+        if rhs == TRUE || rhs == FALSE || lhs == FALSE || lhs == rhs {
+            return rhs;
+        }
+        self.intern(Core::Since { lhs, rhs })
+    }
+
+    pub(crate) fn trigger(&mut self, lhs: FormulaId, rhs: FormulaId) -> FormulaId {
+        if rhs == TRUE || rhs == FALSE || lhs == TRUE || lhs == rhs {
+            return rhs;
+        }
+        self.intern(Core::Trigger { lhs, rhs })
+    }
+
+    /// The negation, pushed to the literals. Each formula is negated once.
+    pub(crate) fn not(&mut self, id: FormulaId) -> FormulaId {
+        if let Some(&n) = self.negations.get(&id) {
+            return n;
+        }
+        let n = match self.core(id).clone() {
+            Core::False => TRUE,
+            Core::True => FALSE,
+            Core::Literal { prop, positive } => self.literal(prop, !positive),
+            Core::And(fs) => {
+                let fs: Vec<_> = fs.iter().map(|&f| self.not(f)).collect();
+                self.or(fs)
+            }
+            Core::Or(fs) => {
+                let fs: Vec<_> = fs.iter().map(|&f| self.not(f)).collect();
+                self.and(fs)
+            }
+            Core::Next { strong, steps, arg } => {
+                let arg = self.not(arg);
+                self.next(!strong, steps, arg)
+            }
+            Core::Until { last, lhs, rhs } => {
+                let (lhs, rhs) = (self.not(lhs), self.not(rhs));
+                self.release(last, lhs, rhs)
+            }
+            Core::Release { last, lhs, rhs } => {
+                let (lhs, rhs) = (self.not(lhs), self.not(rhs));
+                self.until(last, lhs, rhs)
+            }
+            Core::Yesterday { strong, arg } => {
+                let arg = self.not(arg);
+                self.yesterday(!strong, arg)
+            }
+            Core::Since { lhs, rhs } => {
+                let (lhs, rhs) = (self.not(lhs), self.not(rhs));
+                self.trigger(lhs, rhs)
+            }
+            Core::Trigger { lhs, rhs } => {
+                let (lhs, rhs) = (self.not(lhs), self.not(rhs));
+                self.since(lhs, rhs)
+            }
+        };
+        self.negations.insert(id, n);
+        self.negations.insert(n, id);
+        n
+    }
+}

@@ -1,0 +1,415 @@
+//! From "this edge accepts" to "in this state the verdict is": the machine that monitors run.
+//!
+//! A machine has a verdict in every state, an initial state that answers for the empty trace, and edges that may be
+//! marked as a breach. It is made from a minimal [`Mtdfa`] in four steps: split states by the acceptance of the edge
+//! they were reached by, give verdicts (over the possible letters only), fold in what follows a violation, and merge
+//! what is then equal.
+
+use std::collections::HashMap;
+
+use tracelaw_runtime::Verdict;
+
+use crate::{
+    config::AfterViolation,
+    dd::{self, BinaryOp, Cache, Dd, Ref, hasher, terminal, value},
+    error::BuildError,
+    minimize::Graph,
+    mtdfa::{ACCEPT, Mtdfa, REJECT},
+};
+
+/// A complete deterministic machine; terminals are `2 * state + breach`.
+#[derive(Clone, Debug)]
+pub(crate) struct Machine {
+    pub(crate) roots: Vec<Ref>,
+    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) initial: u32,
+}
+
+/// Splits the states of a minimal automaton by acceptance and adds the initial state, which answers for the empty trace.
+/// The result is the smallest complete machine; without alphabet knowledge its verdicts are final already.
+pub(crate) fn from_automaton(dd: &mut Dd, automaton: &Mtdfa, accepts_empty: bool) -> Result<Machine, BuildError> {
+    let mut pairs: Vec<(u32, bool)> = vec![(automaton.initial, accepts_empty)];
+    let mut numbers: HashMap<(u32, bool), u32, ahash::RandomState> = HashMap::with_hasher(hasher());
+    numbers.insert(pairs[0], 0);
+    let mut memo = dd::memo();
+    let mut roots = Vec::new();
+    while let Some(&(state, _)) = pairs.get(roots.len()) {
+        if roots.len() % 4096 == 0 {
+            dd.check_budget(pairs.len())?;
+        }
+        let root = dd.map(&mut memo, automaton.roots[state as usize], &mut |edge| {
+            let pair = (edge >> 1, edge & 1 != 0);
+            let next = pairs.len() as u32;
+            let number = *numbers.entry(pair).or_insert_with(|| {
+                pairs.push(pair);
+                next
+            });
+            Ok(number << 1)
+        })?;
+        roots.push(root);
+    }
+    let verdicts = pairs
+        .iter()
+        .map(|&(state, accepting)| match (state, accepting) {
+            (REJECT, false) => Verdict::Violated,
+            (ACCEPT, true) => Verdict::Satisfied,
+            (_, true) => Verdict::Holding,
+            (_, false) => Verdict::Pending,
+        })
+        .collect();
+    Ok(Machine { roots, verdicts, initial: 0 })
+}
+
+/// The letters that can occur, as a diagram with terminals 0 and 1.
+pub(crate) fn possible_letters(
+    dd: &mut Dd,
+    props: &[u32],
+    exclusive: &[Vec<u32>],
+    one_of_all: Option<usize>,
+) -> Result<Ref, BuildError> {
+    let mut possible = terminal(1);
+    let mut sets: Vec<(Vec<u32>, bool)> = exclusive
+        .iter()
+        .map(|set| {
+            let mut set: Vec<u32> = set.iter().copied().filter(|p| props.binary_search(p).is_ok()).collect();
+            set.sort_unstable();
+            set.dedup();
+            (set, true)
+        })
+        .collect();
+    if let Some(vocabulary) = one_of_all {
+        // A rule that leaves some proposition out cannot tell "none of mine" from "another".
+        sets.push((props.to_vec(), props.len() < vocabulary));
+    }
+    for (set, none_possible) in sets {
+        if set.len() < usize::from(none_possible) + 1 {
+            continue;
+        }
+        // From the last proposition up: exactly one so far, and none so far.
+        let (mut one, mut none) = (terminal(0), terminal(1));
+        for &p in set.iter().rev() {
+            one = dd.mk(p, one, none)?;
+            none = dd.mk(p, none, terminal(0))?;
+        }
+        let mut cache = Cache::new();
+        let allowed = if none_possible { dd.apply(&mut Or, &mut cache, one, none)? } else { one };
+        possible = dd.apply(&mut And, &mut Cache::new(), possible, allowed)?;
+    }
+    Ok(possible)
+}
+
+struct Or;
+
+impl BinaryOp for Or {
+    const COMMUTES: bool = true;
+    fn shortcut(&self, _: Ref, _: Ref) -> Option<Ref> {
+        None
+    }
+    fn leaf(&mut self, f: u32, g: u32) -> Result<u32, BuildError> {
+        Ok(f | g)
+    }
+}
+
+struct And;
+
+impl BinaryOp for And {
+    const COMMUTES: bool = true;
+    fn shortcut(&self, _: Ref, _: Ref) -> Option<Ref> {
+        None
+    }
+    fn leaf(&mut self, f: u32, g: u32) -> Result<u32, BuildError> {
+        Ok(f & g)
+    }
+}
+
+/// The edge under a letter that cannot occur.
+const NOWHERE: u32 = (1 << 31) - 1;
+
+/// Sends the impossible letters nowhere.
+struct Restrict;
+
+impl BinaryOp for Restrict {
+    const COMMUTES: bool = false;
+    fn shortcut(&self, _: Ref, possible: Ref) -> Option<Ref> {
+        match value(possible) {
+            Some(0) => Some(terminal(NOWHERE)),
+            _ => None,
+        }
+    }
+    fn leaf(&mut self, edge: u32, _: u32) -> Result<u32, BuildError> {
+        Ok(edge)
+    }
+}
+
+impl Machine {
+    /// Gives each state its verdict again, now that only the `possible` letters continue a trace.
+    ///
+    /// # Complexity
+    /// O(edges).
+    pub(crate) fn judge(&mut self, dd: &mut Dd, possible: Ref) -> Result<(), BuildError> {
+        let mut cache = Cache::new();
+        let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.roots.len()];
+        for (state, &root) in self.roots.iter().enumerate() {
+            let root = dd.apply(&mut Restrict, &mut cache, root, possible)?;
+            let mut leaves = Vec::new();
+            dd.leaves(&mut dd::visited(), root, &mut leaves);
+            for edge in leaves.into_iter().filter(|&e| e != NOWHERE) {
+                before[(edge >> 1) as usize].push(state as u32);
+            }
+        }
+        let can_reach = |accepting: bool, verdicts: &[Verdict]| {
+            let mut reaches: Vec<bool> = verdicts.iter().map(|v| v.accepts() == accepting).collect();
+            let mut stack: Vec<u32> = (0..reaches.len() as u32).filter(|&s| reaches[s as usize]).collect();
+            while let Some(s) = stack.pop() {
+                for &p in &before[s as usize] {
+                    if !std::mem::replace(&mut reaches[p as usize], true) {
+                        stack.push(p);
+                    }
+                }
+            }
+            reaches
+        };
+        let can_accept = can_reach(true, &self.verdicts);
+        let can_reject = can_reach(false, &self.verdicts);
+        for (s, verdict) in self.verdicts.iter_mut().enumerate() {
+            *verdict = match (can_accept[s], can_reject[s]) {
+                (false, _) => Verdict::Violated,
+                (true, false) => Verdict::Satisfied,
+                (true, true) if verdict.accepts() => Verdict::Holding,
+                (true, true) => Verdict::Pending,
+            };
+        }
+        Ok(())
+    }
+
+    /// Whether no non-empty trace over the possible letters violates the formula, and whether none satisfies it.
+    pub(crate) fn one_sided(&self, dd: &mut Dd, possible: Ref) -> Result<(bool, bool), BuildError> {
+        let root = dd.apply(&mut Restrict, &mut Cache::new(), self.roots[self.initial as usize], possible)?;
+        let mut edges = Vec::new();
+        dd.leaves(&mut dd::visited(), root, &mut edges);
+        let all = |v: Verdict| edges.iter().all(|&e| e == NOWHERE || self.verdicts[(e >> 1) as usize] == v);
+        Ok((all(Verdict::Satisfied), all(Verdict::Violated)))
+    }
+
+    /// Folds in how a monitor goes on after a violation; every edge that breaks the rule is marked.
+    pub(crate) fn go_on(&mut self, dd: &mut Dd, mode: AfterViolation) -> Result<(), BuildError> {
+        match mode {
+            AfterViolation::Repair => self.repair(dd),
+            AfterViolation::Restart => {
+                let initial = self.initial;
+                self.redirect(dd, initial)
+            }
+            AfterViolation::Off => {
+                // One state more, in which the breach has been told.
+                let told = self.roots.len() as u32;
+                self.redirect(dd, told)?;
+                self.roots.push(terminal(told << 1));
+                self.verdicts.push(Verdict::Violated);
+                Ok(())
+            }
+        }
+    }
+
+    /// Every edge into a violated state goes to `target` instead, as a breach.
+    fn redirect(&mut self, dd: &mut Dd, target: u32) -> Result<(), BuildError> {
+        let mut memo = dd::memo();
+        for root in &mut self.roots {
+            *root = dd.map(&mut memo, *root, &mut |edge| {
+                let violated = self.verdicts[(edge >> 1) as usize] == Verdict::Violated;
+                Ok(if violated { target << 1 | 1 } else { edge })
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Every breaking letter is read as the nearest one that does not break the rule.
+    ///
+    /// For each letter the best replacement is found by one pass over the state's diagram: at each proposition either the
+    /// letter's own value is kept, or the other branch is taken at the price of one change.
+    ///
+    /// # Complexity
+    /// O(d * r) per state with d nodes and r different replacements.
+    fn repair(&mut self, dd: &mut Dd) -> Result<(), BuildError> {
+        let violated: Vec<bool> = self.verdicts.iter().map(|&v| v == Verdict::Violated).collect();
+        let mut repairs = Repairs::new();
+        let mut memo = dd::memo();
+        let mut cache = Cache::new();
+        let mut mapped = HashMap::with_hasher(hasher());
+        for (state, root) in self.roots.iter_mut().enumerate() {
+            let nearest = repairs.nearest(dd, &violated, &mut memo, &mut cache, *root)?;
+            let stay = (state as u32) << 1 | 1;
+            // Only a state without any way out depends on itself: its diagram is one terminal.
+            *root = match value(nearest) {
+                Some(v) if repairs.list[v as usize].target.is_none() => terminal(stay),
+                _ => match mapped.get(&nearest) {
+                    Some(&done) => done,
+                    None => {
+                        let done = dd.map(&mut dd::memo(), nearest, &mut |v| Ok(repairs.list[v as usize].edge()))?;
+                        mapped.insert(nearest, done);
+                        done
+                    }
+                },
+            };
+        }
+        Ok(())
+    }
+
+    /// Leaves out what no possible trace reaches and merges what no possible trace tells apart. Impossible letters then
+    /// stay in their state.
+    pub(crate) fn reduce(&mut self, dd: &mut Dd, possible: Ref) -> Result<(), BuildError> {
+        if possible != terminal(1) {
+            let mut cache = Cache::new();
+            for root in &mut self.roots {
+                *root = dd.apply(&mut Restrict, &mut cache, *root, possible)?;
+            }
+        }
+        // "Nowhere" is one more state, equal to none.
+        let nowhere = self.roots.len() as u32;
+        let mut memo = dd::memo();
+        let mut roots = Vec::with_capacity(self.roots.len() + 1);
+        for &root in &self.roots {
+            roots.push(dd.map(&mut memo, root, &mut |e| Ok(if e == NOWHERE { nowhere << 1 } else { e }))?);
+        }
+        roots.push(terminal(nowhere << 1));
+        let labels: Vec<u32> = self.verdicts.iter().map(|&v| v as u32).chain([4]).collect();
+        let graph = Graph::new(dd, &roots);
+        let classes = graph.refine(&labels);
+        let mut members = vec![u32::MAX; classes.len as usize];
+        for (s, &c) in classes.of.iter().enumerate().rev() {
+            members[c as usize] = s as u32;
+        }
+        let mut numbers: HashMap<u32, u32, ahash::RandomState> = HashMap::with_hasher(hasher());
+        let start = classes.of[self.initial as usize];
+        let lost = classes.of[nowhere as usize];
+        let mut order = vec![start];
+        numbers.insert(start, 0);
+        let mut reduced = Vec::new();
+        let mut memo = dd::memo();
+        while let Some(&class) = order.get(reduced.len()) {
+            let root = dd.map(&mut memo, roots[members[class as usize] as usize], &mut |edge| {
+                let target = classes.of[(edge >> 1) as usize];
+                if target == lost {
+                    return Ok(NOWHERE);
+                }
+                let next = order.len() as u32;
+                let number = *numbers.entry(target).or_insert_with(|| {
+                    order.push(target);
+                    next
+                });
+                Ok(number << 1 | edge & 1)
+            })?;
+            reduced.push(root);
+        }
+        self.verdicts = order.iter().map(|&c| self.verdicts[members[c as usize] as usize]).collect();
+        self.initial = 0;
+        self.roots = reduced;
+        if possible != terminal(1) {
+            for (s, root) in self.roots.iter_mut().enumerate() {
+                let stay = (s as u32) << 1;
+                *root = dd.map(&mut dd::memo(), *root, &mut |e| Ok(if e == NOWHERE { stay } else { e }))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A way to read a letter: where it leads and at what price. Ordered as semantics.md says: fewest changes first, then
+/// fewest propositions made true; no way at all comes last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Repair {
+    changes: u32,
+    made_true: u32,
+    /// Target state; none when no letter helps.
+    target: Option<u32>,
+}
+
+impl Repair {
+    fn edge(self) -> u32 {
+        self.target.unwrap_or(0) << 1 | u32::from(self.changes > 0)
+    }
+
+    fn better(self, other: Repair) -> bool {
+        let rank = |r: Repair| (r.target.is_none(), r.changes, r.made_true);
+        rank(self) < rank(other)
+    }
+}
+
+/// Repairs, numbered; terminals hold the numbers.
+struct Repairs {
+    list: Vec<Repair>,
+    numbers: HashMap<Repair, u32, ahash::RandomState>,
+}
+
+impl Repairs {
+    fn new() -> Repairs {
+        Repairs { list: Vec::new(), numbers: HashMap::with_hasher(hasher()) }
+    }
+
+    fn number(&mut self, repair: Repair) -> u32 {
+        let next = self.list.len() as u32;
+        *self.numbers.entry(repair).or_insert_with(|| {
+            self.list.push(repair);
+            next
+        })
+    }
+
+    /// For each letter, the number of its best repair.
+    ///
+    /// Diagrams test the proposition that weighs most in the order of the letters first, so among equally good repairs
+    /// of what is below, the one that is false here is the first letter.
+    fn nearest(
+        &mut self,
+        dd: &mut Dd,
+        violated: &[bool],
+        memo: &mut dd::Memo,
+        cache: &mut Cache,
+        r: Ref,
+    ) -> Result<Ref, BuildError> {
+        if let Some(edge) = value(r) {
+            let state = edge >> 1;
+            let target = (!violated[state as usize]).then_some(state);
+            return Ok(terminal(self.number(Repair { changes: 0, made_true: 0, target })));
+        }
+        if let Some(&done) = memo.get(&r) {
+            return Ok(done);
+        }
+        let node = dd.node(r);
+        let lo = self.nearest(dd, violated, memo, cache, node.lo)?;
+        let hi = self.nearest(dd, violated, memo, cache, node.hi)?;
+        let lo_instead = self.change(dd, lo, false)?;
+        let hi_instead = self.change(dd, hi, true)?;
+        let new_lo = dd.apply(&mut FirstBest { repairs: self }, cache, lo, hi_instead)?;
+        let new_hi = dd.apply(&mut FirstBest { repairs: self }, cache, lo_instead, hi)?;
+        let done = dd.mk(node.var, new_lo, new_hi)?;
+        memo.insert(r, done);
+        Ok(done)
+    }
+
+    /// The same repairs with one change more.
+    fn change(&mut self, dd: &mut Dd, r: Ref, made_true: bool) -> Result<Ref, BuildError> {
+        dd.map(&mut dd::memo(), r, &mut |v| {
+            let mut repair = self.list[v as usize];
+            if repair.target.is_some() {
+                repair.changes += 1;
+                repair.made_true += u32::from(made_true);
+            }
+            Ok(self.number(repair))
+        })
+    }
+}
+
+/// The better of two repairs; of equals the first.
+struct FirstBest<'r> {
+    repairs: &'r Repairs,
+}
+
+impl BinaryOp for FirstBest<'_> {
+    const COMMUTES: bool = false;
+    fn shortcut(&self, f: Ref, g: Ref) -> Option<Ref> {
+        (f == g).then_some(f)
+    }
+    fn leaf(&mut self, f: u32, g: u32) -> Result<u32, BuildError> {
+        let better = self.repairs.list[g as usize].better(self.repairs.list[f as usize]);
+        Ok(if better { g } else { f })
+    }
+}
