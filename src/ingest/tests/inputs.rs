@@ -184,6 +184,11 @@ fn formats_by_their_first_lines() {
         ("{\"case\":\"A\",\"activity\":\"x\",\"timestamp\":\"t\",\"attrs\":{}}", Some(Format::Jsonl)),
         ("{\"tool\":\"x\",\"args\":{\"messages\":[{\"role\":\"user\"}]}}", Some(Format::Jsonl)),
         ("{\"seq\":1,\"to{\"seq\":3\n{\"tool\":\"a\"}", Some(Format::Jsonl)),
+        ("{\"tool\":\"a\",\"trace_id\":\"x\",\"span_id\":\"y\"}", Some(Format::Jsonl)),
+        (
+            "{\"traceId\":\"x\",\"spanId\":\"y\",\"name\":\"z\",\"startTimeUnixNano\":\"1\"}",
+            Some(Format::Otlp),
+        ),
         ("\n\n  {\"tool\":\"a\"}", Some(Format::Jsonl)),
         (
             "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\"}]}]}",

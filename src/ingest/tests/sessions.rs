@@ -114,6 +114,17 @@ fn parallel_results_are_no_abandoned_branches() {
 }
 
 #[test]
+fn a_result_that_comes_late_does_not_move_the_branch() {
+    let mut lines = Lines::new();
+    lines.user("u", None, "go").call("a1", "u", "m", "c1", "Slow").call("a2", "a1", "m", "c2", "Fast");
+    lines.result("r2", "a2", "c2", "x", false).call("a3", "r2", "m2", "c3", "Next");
+    lines.result("r1", "a1", "c1", "x", false);
+    let log = lines.log();
+    assert_eq!(log.calls(), ["s: slow ok", "s: fast ok", "s: next unknown"]);
+    assert!(!log.summary.skipped.contains_key("record on an abandoned branch"));
+}
+
+#[test]
 fn a_new_tree_abandons_nothing() {
     // After a compaction, or a lost line, the chain starts again.
     let mut lines = Lines::new();
