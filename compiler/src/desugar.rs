@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::{
     error::{BuildError, Kind},
     formula::{FALSE, FormulaId, Formulas, TRUE},
-    syntax::{Ast, Binary, Expr, Unary},
+    syntax::{Ast, Binary, Bounds, Expr, Unary},
 };
 
 /// Proposition names to diagram variables.
@@ -141,5 +141,52 @@ pub(crate) fn holds_on_empty(ast: &Ast) -> bool {
         Expr::Binary(Binary::Iff, f, g) => holds_on_empty(f) == holds_on_empty(g),
         Expr::Binary(Binary::WeakUntil | Binary::Release | Binary::Trigger, _, _) => true,
         Expr::Binary(Binary::Until(_) | Binary::StrongRelease | Binary::Since, _, _) => false,
+    }
+}
+
+/// The sum of all bounds of a tree: about as many states can be pending at once.
+pub(crate) fn counted(ast: &Ast) -> u64 {
+    let bound = |b: Bounds| u64::from(b.first) + b.last.map_or(0, |l| u64::from(l.saturating_sub(b.first)));
+    match &ast.expr {
+        Expr::Constant(_) | Expr::Proposition(_) => 0,
+        Expr::And(fs) | Expr::Or(fs) => fs.iter().map(counted).sum(),
+        Expr::Unary(op, f) => {
+            counted(f)
+                + match *op {
+                    Unary::Next(k) | Unary::WeakNext(k) => u64::from(k),
+                    Unary::Finally(b) | Unary::Globally(b) => bound(b),
+                    Unary::Not
+                    | Unary::Yesterday
+                    | Unary::WeakYesterday
+                    | Unary::Once
+                    | Unary::Historically
+                    | Unary::AtEnd => 0,
+                }
+        }
+        Expr::Binary(op, f, g) => {
+            counted(f)
+                + counted(g)
+                + match *op {
+                    Binary::Until(b) => bound(b),
+                    Binary::Xor
+                    | Binary::Implies
+                    | Binary::Iff
+                    | Binary::WeakUntil
+                    | Binary::Release
+                    | Binary::StrongRelease
+                    | Binary::Since
+                    | Binary::Trigger => 0,
+                }
+        }
+    }
+}
+
+/// How many operators stand inside one another.
+pub(crate) fn depth(ast: &Ast) -> usize {
+    match &ast.expr {
+        Expr::Constant(_) | Expr::Proposition(_) => 1,
+        Expr::And(fs) | Expr::Or(fs) => 1 + fs.iter().map(depth).max().unwrap_or(0),
+        Expr::Unary(_, f) => 1 + depth(f),
+        Expr::Binary(_, f, g) => 1 + depth(f).max(depth(g)),
     }
 }

@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     Time { limit: Duration, states: usize },
     Bound { bound: u64, limit: usize },
     Unknown { name: String },
-    Stack { depth: usize },
+    Stack { bytes: usize },
     Internal { cause: tracelaw_runtime::LoadError },
 }
 
@@ -28,8 +28,8 @@ impl BuildError {
         BuildError::new(Kind::Bound { bound, limit })
     }
 
-    pub(crate) const fn stack(depth: usize) -> BuildError {
-        BuildError::new(Kind::Stack { depth })
+    pub(crate) const fn stack(bytes: usize) -> BuildError {
+        BuildError::new(Kind::Stack { bytes })
     }
 
     pub(crate) const fn internal(cause: tracelaw_runtime::LoadError) -> BuildError {
@@ -75,10 +75,10 @@ impl fmt::Display for BuildError {
                 f,
                 "bounds that count {bound} positions need about as many states, more than the limit of {limit}; use smaller bounds, or raise the state limit"
             ),
-            Kind::Stack { depth } => {
+            Kind::Stack { bytes } => {
                 write!(
                     f,
-                    "no thread with a stack for {depth} levels of recursion; use smaller bounds or fewer propositions"
+                    "no thread with a stack of {bytes} bytes; use smaller bounds, fewer propositions or less nesting"
                 )
             }
             Kind::Internal { cause } => {

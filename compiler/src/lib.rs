@@ -66,9 +66,11 @@ pub struct Stats {
 }
 
 /// Stack for one level of recursion over diagrams, generously.
-const FRAME_BYTES: usize = 1024;
-/// Recursion this deep is safe on any thread.
-const SHALLOW: usize = 1500;
+const DIAGRAM_FRAME: usize = 1 << 10;
+/// Stack for one operator inside another: translating an operand is a chain of calls.
+const OPERATOR_FRAME: usize = 16 << 10;
+/// So much is there on any thread.
+const PLAIN_STACK: usize = 1 << 20;
 
 /// Compiles a formula into its minimal automaton.
 ///
@@ -81,20 +83,25 @@ const SHALLOW: usize = 1500;
 /// # Errors
 /// [`BuildError`] when a limit is reached or a proposition is not in the vocabulary.
 pub fn compile(formula: &Ast, vocabulary: &[String], options: &Options) -> Result<Compiled, BuildError> {
-    let job = Job::new(formula, vocabulary, options)?;
-    let depth = job.depth()?;
-    if depth <= SHALLOW {
-        return job.run();
+    let counted = desugar::counted(formula);
+    let limit = options.limits.max_states;
+    if counted > limit as u64 {
+        return Err(BuildError::bound(counted, limit));
     }
-    // Long bounds and many propositions mean deep recursion: give it a stack of its own.
+    let stack = desugar::depth(formula) * OPERATOR_FRAME + (counted as usize + vocabulary.len()) * DIAGRAM_FRAME;
+    let run = || Job::new(formula, vocabulary, options)?.run();
+    if stack <= PLAIN_STACK {
+        return run();
+    }
+    // Deep nesting, long bounds and many propositions mean deep recursion: give it a stack of its own.
     std::thread::scope(|scope| {
         std::thread::Builder::new()
             .name("compile".into())
-            .stack_size(depth * FRAME_BYTES + (1 << 20))
-            .spawn_scoped(scope, move || job.run())
-            .map_err(|_| BuildError::stack(depth))?
+            .stack_size(stack + PLAIN_STACK)
+            .spawn_scoped(scope, run)
+            .map_err(|_| BuildError::stack(stack))?
             .join()
-            .unwrap_or_else(|_| Err(BuildError::stack(depth)))
+            .unwrap_or_else(|_| Err(BuildError::stack(stack)))
     })
 }
 
@@ -126,16 +133,6 @@ impl<'a> Job<'a> {
             props,
             deadline,
         })
-    }
-
-    /// How deep recursion may go: one level per proposition, and per position that a bound counts.
-    fn depth(&self) -> Result<usize, BuildError> {
-        let counted = self.formulas.counted(self.root);
-        let limit = self.options.limits.max_states;
-        if counted > limit as u64 {
-            return Err(BuildError::bound(counted, limit));
-        }
-        Ok(counted as usize + self.props.len())
     }
 
     fn run(mut self) -> Result<Compiled, BuildError> {

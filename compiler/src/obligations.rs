@@ -1,8 +1,8 @@
 //! What is still owed: Boolean combinations of claims about the rest of the trace, as decision diagrams.
 //!
 //! While a formula is translated, a state is a Boolean combination of *obligations* that the rest of the trace has to
-//! satisfy: languages of its operands' automata, the formula itself, and literals where a formula looks back. Each is a
-//! variable here, so states that are equal as Boolean combinations are equal. Only literals ever occur negated.
+//! satisfy: languages of its operands' automata, the formula itself, and what it is made of where it looks back. Each is a
+//! variable here, so states that are equal as Boolean combinations are equal. None ever occurs negated.
 //!
 //! An obligation `b` is encoded as `b | a1 | a2 | ..` over the obligations included in it, or as `b & c1 & c2 & ..` over
 //! those that include it, whichever suits the way in which the formula piles up its debts. Whatever real traces satisfy
@@ -23,9 +23,6 @@ use crate::{
 enum Shape {
     /// All languages of the library.
     Language,
-    Literal {
-        prop: u32,
-    },
     /// Counted by `steps`.
     Next {
         strong: bool,
@@ -54,8 +51,6 @@ struct Family {
 pub(crate) enum Claim {
     Formula(FormulaId),
     Language(u32),
-    /// The proposition of a literal.
-    Literal(u32),
 }
 
 /// The obligations of one formula.
@@ -186,7 +181,6 @@ impl Obligations {
         let count = if self.counts_up(shape) { var - base + 1 } else { max - (var - base) };
         Claim::Formula(match shape {
             Shape::Language => return Claim::Language(self.language_order[(var - base) as usize]),
-            Shape::Literal { prop } => return Claim::Literal(prop),
             Shape::Next { strong, arg } => formulas.next(strong, count, arg),
             Shape::Bounded { until: true, lhs, rhs } => formulas.until(Some(count), lhs, rhs),
             Shape::Bounded { until: false, lhs, rhs } => formulas.release(Some(count), lhs, rhs),
@@ -217,12 +211,8 @@ impl Obligations {
         let r = match formulas.core(id).clone() {
             Core::False => terminal(0),
             Core::True => terminal(1),
-            Core::Literal { positive, .. } => match self.variable(formulas, id) {
-                Some((_, var)) => {
-                    self.dd.mk(var, terminal(u32::from(!positive)), terminal(u32::from(positive)))?
-                }
-                None => terminal(0),
-            },
+            // Wherever a literal can be owed it is in the library.
+            Core::Literal { .. } => terminal(0),
             Core::And(fs) => {
                 let mut r = terminal(1);
                 for &f in &fs {
@@ -269,7 +259,7 @@ impl Obligations {
                 let vars: Vec<u32> = (var..family.base + family.max).collect();
                 self.joined(&vars)
             }
-            Shape::Language | Shape::Literal { .. } | Shape::Next { .. } | Shape::Single(_) => {
+            Shape::Language | Shape::Next { .. } | Shape::Single(_) => {
                 self.joined(&[var])
             }
         }
@@ -292,8 +282,7 @@ impl Obligations {
 /// The family of an obligation and its count in it; nothing for Boolean combinations.
 fn shape(core: &Core, id: FormulaId) -> Option<(Shape, u32)> {
     match *core {
-        Core::False | Core::True | Core::And(_) | Core::Or(_) => None,
-        Core::Literal { prop, .. } => Some((Shape::Literal { prop }, 1)),
+        Core::False | Core::True | Core::Literal { .. } | Core::And(_) | Core::Or(_) => None,
         Core::Next { strong, steps, arg } => Some((Shape::Next { strong, arg }, steps)),
         Core::Until { last: Some(last), lhs, rhs } => Some((Shape::Bounded { until: true, lhs, rhs }, last)),
         Core::Release { last: Some(last), lhs, rhs } => {

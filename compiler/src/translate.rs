@@ -149,30 +149,18 @@ struct Plan {
     owed: Vec<FormulaId>,
     /// Operands with automata of their own.
     operands: Vec<(FormulaId, Mtdfa)>,
-    seen: HashSet<FormulaId, ahash::RandomState>,
+    seen: HashSet<(FormulaId, bool), ahash::RandomState>,
 }
 
 impl Plan {
     /// An operand that does not look back and has a small automaton becomes part of the library; any other is taken
-    /// apart further. Literals are owed only where something is asked of the next position.
-    fn attach(
-        &mut self,
-        translator: &mut Translator<'_>,
-        id: FormulaId,
-        next: bool,
-    ) -> Result<(), BuildError> {
-        if translator.formulas.is_propositional(id) {
-            if next && let Core::Literal { .. } = translator.formulas.core(id) {
-                self.owed.push(id);
-            }
-            if next {
-                for child in translator.formulas.children(id) {
-                    self.attach(translator, child, next)?;
-                }
-            }
+    /// apart further. What is propositional is owed only where something is asked of the next position (`next`);
+    /// elsewhere the letter decides it.
+    fn attach(&mut self, translator: &mut Translator<'_>, id: FormulaId, next: bool) -> Result<(), BuildError> {
+        if translator.formulas.is_propositional(id) && !next {
             return Ok(());
         }
-        if !self.seen.insert(id) {
+        if !self.seen.insert((id, next)) {
             return Ok(());
         }
         if !translator.formulas.has_past(id)
@@ -194,7 +182,8 @@ impl Plan {
         next: bool,
     ) -> Result<(), BuildError> {
         if let Some(law) = translator.formulas.law(id) {
-            self.attach(translator, law.outer, false)?;
+            // A bound counted down to nothing leaves the outer operand owed.
+            self.attach(translator, law.outer, law.rest != id)?;
             return self.attach(translator, law.inner, false);
         }
         let next = match translator.formulas.core(id) {
@@ -321,8 +310,8 @@ impl<'t, 'a> Unit<'t, 'a> {
         self.translator.dd.apply(&mut op, cache, f, g)
     }
 
-    /// What one letter makes of a Boolean combination of obligations. Only literals occur negated, so the low branch
-    /// of any other obligation implies the high one.
+    /// What one letter makes of a Boolean combination of obligations. None occurs negated, so the low branch implies the
+    /// high one.
     fn successor_owed(&mut self, owed: Ref) -> Result<Ref, BuildError> {
         if let Some(v) = value(owed) {
             return Ok(terminal(edge(v, v == ACCEPT)));
@@ -333,21 +322,12 @@ impl<'t, 'a> Unit<'t, 'a> {
         let node = self.obligations.node(owed);
         let lo = self.successor_owed(node.lo)?;
         let hi = self.successor_owed(node.hi)?;
-        let (now, not_now) = match self.obligations.claim(self.translator.formulas, node.var) {
-            Claim::Formula(id) => (self.successor(id)?, None),
-            Claim::Language(language) => (self.successor_language(language)?, None),
-            Claim::Literal(prop) => {
-                let (no, yes) = (terminal(edge(REJECT, false)), terminal(edge(ACCEPT, true)));
-                let negated = self.translator.dd.mk(prop, yes, no)?;
-                (self.translator.dd.mk(prop, no, yes)?, Some(negated))
-            }
+        let now = match self.obligations.claim(self.translator.formulas, node.var) {
+            Claim::Formula(id) => self.successor(id)?,
+            Claim::Language(language) => self.successor_language(language)?,
         };
         let with = self.combine(true, now, hi)?;
-        let without = match not_now {
-            Some(not_now) => self.combine(true, not_now, lo)?,
-            None => lo,
-        };
-        let r = self.combine(false, with, without)?;
+        let r = self.combine(false, with, lo)?;
         self.by_owed.insert(owed, r);
         Ok(r)
     }

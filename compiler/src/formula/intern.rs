@@ -49,26 +49,6 @@ impl Formulas {
         self.facts[id.0 as usize].past
     }
 
-    /// The sum of all bounds at and below `root`.
-    pub(crate) fn counted(&self, root: FormulaId) -> u64 {
-        let mut seen = std::collections::HashSet::with_hasher(hasher());
-        let mut stack = vec![root];
-        let mut sum = 0;
-        while let Some(id) = stack.pop() {
-            if seen.insert(id) {
-                sum += match *self.core(id) {
-                    Core::Next { steps, .. } => u64::from(steps),
-                    Core::Until { last: Some(last), .. } | Core::Release { last: Some(last), .. } => {
-                        u64::from(last)
-                    }
-                    _ => 0,
-                };
-                stack.extend(self.children(id));
-            }
-        }
-        sum
-    }
-
     /// The operands, in order.
     pub(crate) fn children(&self, id: FormulaId) -> Vec<FormulaId> {
         match self.core(id) {
@@ -284,8 +264,8 @@ impl Formulas {
             Some(last) => self.release(Some(last - 1), lhs, rhs),
         };
         let apart = match self.core(rhs) {
-            Core::And(fs) if until => self.without(fs, lhs, true),
-            Core::Or(fs) if !until => self.without(fs, lhs, false),
+            Core::And(fs) if until && last.is_none() => self.without(fs, lhs, true),
+            Core::Or(fs) if !until && last.is_none() => self.without(fs, lhs, false),
             _ => None,
         };
         Some(match apart {
