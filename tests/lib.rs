@@ -3,4 +3,12 @@
 
 mod audit;
 mod cli;
+mod determinism;
+mod exhaustive;
+mod laws;
+mod limits;
+mod monitors;
+mod oracle;
+mod random;
 mod real;
+mod suite;

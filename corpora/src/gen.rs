@@ -100,6 +100,22 @@ impl Random {
         operator.of(operands)
     }
 
+    /// A formula over the given names with `size` operators and leaves in all.
+    pub fn formula_of_size(&mut self, props: &[String], size: usize) -> Ast {
+        let Some(rest) = size.checked_sub(1).filter(|&rest| rest > 0) else { return self.leaf(props) };
+        let operator = loop {
+            let operator = self.operator();
+            if operator.operands() <= rest {
+                break operator;
+            }
+        };
+        if operator.operands() == 1 {
+            return operator.of(vec![self.formula_of_size(props, rest)]);
+        }
+        let left = 1 + self.below(rest - 1);
+        operator.of(vec![self.formula_of_size(props, left), self.formula_of_size(props, rest - left)])
+    }
+
     fn leaf(&mut self, props: &[String]) -> Ast {
         node(match self.pick(props) {
             Some(name) if self.below(CONSTANTS) > 0 => Expr::Proposition(name.clone()),
@@ -179,11 +195,39 @@ impl Operator {
     }
 }
 
+/// The formulas one step smaller: an operator gives way to one of its operands, a proposition to a constant.
+///
+/// A test that fails on a formula is easier to understand on the smallest of these that still fails, and so on.
+#[must_use]
+pub fn smaller(ast: &Ast) -> Vec<Ast> {
+    let (operator, operands): (Operator, Vec<&Ast>) = match &ast.expr {
+        Expr::Constant(_) => return Vec::new(),
+        Expr::Proposition(_) => return [true, false].map(|value| node(Expr::Constant(value))).to_vec(),
+        Expr::Unary(op, f) => (Operator::Unary(*op), vec![f]),
+        Expr::Binary(op, f, g) => (Operator::Binary(*op), vec![f, g]),
+        Expr::And(fs) => (Operator::And, fs.iter().collect()),
+        Expr::Or(fs) => (Operator::Or, fs.iter().collect()),
+    };
+    let mut out: Vec<Ast> = operands.iter().map(|&f| f.clone()).collect();
+    let with = |i: usize, f: Option<Ast>| {
+        let others = operands.iter().enumerate();
+        let kept = others.filter_map(|(j, &g)| if i == j { f.clone() } else { Some(g.clone()) });
+        operator.of(kept.collect())
+    };
+    for (i, f) in operands.iter().enumerate() {
+        if operands.len() > 2 {
+            out.push(with(i, None));
+        }
+        out.extend(smaller(f).into_iter().map(|f| with(i, Some(f))));
+    }
+    out
+}
+
 /// All formulas over the given names, nested at most `depth` deep, with the operators of [`OPERATORS`], `&` and `|` with
 /// two operands. Each comes once.
 ///
-/// The last level is made while iterating, all others are kept: with two names there are 4 formulas of depth 0, 276 up
-/// to depth 1 and about a million up to depth 2.
+/// The last level is made while iterating, all others are kept: with two names there are 4 formulas of depth 0, 252 up
+/// to depth 1 and 765,580 up to depth 2.
 pub fn all_formulas(props: &[String], depth: usize) -> Box<dyn Iterator<Item = Ast>> {
     let leaves: Vec<Ast> = props
         .iter()
@@ -320,6 +364,31 @@ mod tests {
         assert_eq!(formula, again);
         // Recorded: a change here makes every recorded seed mean something else.
         assert_eq!(Random::new(1).bits(), 0x910a_2dec_8902_5cc1);
+    }
+
+    #[test]
+    fn sizes_are_as_asked_for_and_shrinking_ends() {
+        fn size(ast: &Ast) -> usize {
+            1 + match &ast.expr {
+                Expr::Constant(_) | Expr::Proposition(_) => 0,
+                Expr::Unary(_, f) => size(f),
+                Expr::And(fs) | Expr::Or(fs) => fs.iter().map(size).sum(),
+                Expr::Binary(_, f, g) => size(f) + size(g),
+            }
+        }
+        for wanted in 1..30 {
+            let ast = Random::new(wanted as u64).formula_of_size(&names(2), wanted);
+            assert_eq!(size(&ast), wanted, "{ast}");
+            let all = smaller(&ast);
+            assert!(all.iter().all(|f| size(f) <= wanted && *f != ast), "{ast}");
+            assert_eq!(all.is_empty(), matches!(ast.expr, Expr::Constant(_)));
+        }
+        let three =
+            Operator::And.of(names(3).into_iter().map(|name| node(Expr::Proposition(name))).collect());
+        let texts: Vec<String> = smaller(&three).iter().map(Ast::to_string).collect();
+        for expected in ["a", "b & c", "a & true & c"] {
+            assert!(texts.contains(&expected.to_owned()), "{texts:?}");
+        }
     }
 
     #[test]
