@@ -193,15 +193,16 @@ impl Plan {
         id: FormulaId,
         next: bool,
     ) -> Result<(), BuildError> {
-        if let Some(law) = translator.formulas.law(id) {
-            self.attach(translator, law.outer, false)?;
-            return self.attach(translator, law.inner, false);
-        }
         let next = match translator.formulas.core(id) {
             Core::And(_) | Core::Or(_) => next,
-            Core::Next { .. } => true,
+            // When its bound has run out, a bounded operator asks its right side of the next position.
+            Core::Next { .. } | Core::Until { last: Some(_), .. } | Core::Release { last: Some(_), .. } => true,
             _ => false,
         };
+        if let Some(law) = translator.formulas.law(id) {
+            self.attach(translator, law.outer, next)?;
+            return self.attach(translator, law.inner, next);
+        }
         for child in translator.formulas.children(id) {
             self.attach(translator, child, next)?;
         }
