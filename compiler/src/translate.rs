@@ -196,7 +196,9 @@ impl Plan {
         let next = match translator.formulas.core(id) {
             Core::And(_) | Core::Or(_) => next,
             // When its bound has run out, a bounded operator asks its right side of the next position.
-            Core::Next { .. } | Core::Until { last: Some(_), .. } | Core::Release { last: Some(_), .. } => true,
+            Core::Next { .. } | Core::Until { last: Some(_), .. } | Core::Release { last: Some(_), .. } => {
+                true
+            }
             _ => false,
         };
         if let Some(law) = translator.formulas.law(id) {
