@@ -288,7 +288,7 @@ impl<'t, 'a> Unit<'t, 'a> {
         let mut reached = initial;
         while roots.len() <= reached as usize {
             check_states(self.owed.len(), self.translator.cap)?;
-            if roots.len() % 1024 == 0 {
+            if roots.len().is_multiple_of(1024) {
                 self.translator.dd.check_budget(0)?;
             }
             let owed = self.owed[roots.len()];
@@ -513,7 +513,7 @@ impl<'t, 'a> Unit<'t, 'a> {
         let mut roots = sinks();
         while let Some((owed, memory)) = states.list.get(roots.len() - 2).cloned() {
             check_states(states.list.len(), self.translator.cap)?;
-            if roots.len() % 1024 == 0 {
+            if roots.len().is_multiple_of(1024) {
                 self.translator.dd.check_budget(0)?;
             }
             self.memory = memory;
