@@ -8,6 +8,12 @@
 //! compilations in this process, from the parsed formula to the words of the automaton. The peers' times are those
 //! recorded in the reference: best of their repeats where they have some, else the first run, on another day and a busier machine, so they
 //! give orders of magnitude. The state counts are checked: this is a test as well.
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a bench that cannot go on has failed"
+)]
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -52,7 +58,8 @@ fn main() {
     let option = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1)).cloned();
     let verbose = args.iter().any(|a| a == "--verbose");
     let seconds: f64 = option("--seconds").map_or(20.0, |s| s.parse().expect("a number of seconds"));
-    let root = PathBuf::from(std::env::var("TRACELAW_REFERENCE").unwrap_or_else(|_| "../shared/reference".into()));
+    let root =
+        PathBuf::from(std::env::var("TRACELAW_REFERENCE").unwrap_or_else(|_| "../shared/reference".into()));
     let folder = root.join("compilers");
     if !folder.join("formulas.jsonl.gz").exists() {
         println!("skipped: no reference formulas below {}", root.display());
@@ -70,7 +77,8 @@ fn main() {
             peers.entry(r["id"].as_u64().unwrap_or(0)).or_default().push((tool, time.unwrap_or(f64::NAN)));
         }
     }
-    let limits = Limits { max_time: Some(Duration::from_secs_f64(seconds)), max_nodes: 1 << 27, ..Limits::default() };
+    let limits =
+        Limits { max_time: Some(Duration::from_secs_f64(seconds)), max_nodes: 1 << 27, ..Limits::default() };
     let options = Options { limits, ..Options::default() };
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
     for r in rows(&folder.join("formulas.jsonl.gz")) {
@@ -111,7 +119,10 @@ fn main() {
             Some(Ok(compiled)) => {
                 let states = compiled.stats.plain_states as u64;
                 if verbose {
-                    println!("{id} {name} {best:.3} ms, {states} states, {} nodes, peers {mine:?}", compiled.stats.nodes);
+                    println!(
+                        "{id} {name} {best:.3} ms, {states} states, {} nodes, peers {mine:?}",
+                        compiled.stats.nodes
+                    );
                 }
                 family.ours.push(best);
                 family.states.push(states);
@@ -130,14 +141,19 @@ fn main() {
                 }
                 family.failed.push(format!("{id}: {error}"));
                 if !mine.is_empty() {
-                    family.missed.push(format!("{id} (solved by {})", mine.iter().map(|p| p.0.as_str()).collect::<Vec<_>>().join(" ")));
+                    family.missed.push(format!(
+                        "{id} (solved by {})",
+                        mine.iter().map(|p| p.0.as_str()).collect::<Vec<_>>().join(" ")
+                    ));
                 }
             }
             None => {}
         }
     }
     println!("milliseconds: solved; median / 95th percentile / maximum");
-    println!("| family | formulas | tracelaw | spot_direct | spot_compose | lydia | mona | states median/max |");
+    println!(
+        "| family | formulas | tracelaw | spot_direct | spot_compose | lydia | mona | states median/max |"
+    );
     println!("|---|---|---|---|---|---|---|---|");
     for (name, family) in &mut families {
         let show = |times: &mut Vec<f64>| {
@@ -145,7 +161,13 @@ fn main() {
             if times.is_empty() {
                 return "0".to_string();
             }
-            format!("{}; {:.3}/{:.3}/{:.3}", times.len(), quantile(times, 0.5), quantile(times, 0.95), quantile(times, 1.0))
+            format!(
+                "{}; {:.3}/{:.3}/{:.3}",
+                times.len(),
+                quantile(times, 0.5),
+                quantile(times, 0.95),
+                quantile(times, 1.0)
+            )
         };
         family.states.sort_unstable();
         let count = family.ours.len() + family.failed.len();

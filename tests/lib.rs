@@ -1,4 +1,6 @@
 //! All integration tests in one binary, so that it links once.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+mod audit;
 mod cli;
+mod real;

@@ -35,19 +35,22 @@ pub(crate) struct Node {
     pub(crate) hi: Ref,
 }
 
-/// Mixes three words; the multipliers are those of well-known 64-bit mixers, fixed so that runs repeat.
+/// Mixes three words: one full multiplication, high half folded onto the low one. Fixed, so that runs repeat.
 #[inline]
 pub(crate) fn mix(a: u32, b: u32, c: u32) -> usize {
-    let x = (u64::from(a) << 32 | u64::from(b)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(c).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    let x = (x ^ x >> 32).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    (x ^ x >> 29) as usize
+    let x = (u64::from(a) << 32 | u64::from(b)) ^ 0x9e37_79b9_7f4a_7c15;
+    let y = (u64::from(c) << 32 | u64::from(c)) ^ 0xc4ce_b9fe_1a85_ec53;
+    let product = u128::from(x).wrapping_mul(u128::from(y));
+    let folded = (product >> 64) as u64 ^ product as u64;
+    (folded ^ folded >> 32) as usize
 }
 
 /// The arena, its unique table and the budget.
 pub(crate) struct Dd {
     nodes: Vec<Node>,
-    /// Open addressing; a power of two, at most half full.
-    table: Vec<u32>,
+    /// Open addressing; a power of two, at most half full. Hash and index of each node: a probe that misses does not
+    /// touch the node.
+    table: Vec<(u32, u32)>,
     /// Room for walks: one word per node, `EMPTY` between them.
     scratch: Vec<u32>,
     limits: Limits,
@@ -56,7 +59,7 @@ pub(crate) struct Dd {
 
 impl Dd {
     pub(crate) fn new(limits: Limits, deadline: Option<Instant>) -> Dd {
-        Dd { nodes: Vec::new(), table: vec![EMPTY; 64], scratch: Vec::new(), limits, deadline }
+        Dd { nodes: Vec::new(), table: vec![(0, EMPTY); 64], scratch: Vec::new(), limits, deadline }
     }
 
     /// An empty arena with the same budget.
@@ -88,21 +91,24 @@ impl Dd {
         }
         debug_assert!(var < self.var(lo) && var < self.var(hi), "variables in order");
         let mask = self.table.len() - 1;
-        let mut slot = mix(var, lo, hi) & mask;
+        let hash = mix(var, lo, hi) as u32;
+        let mut slot = hash as usize & mask;
         loop {
-            let found = self.table[slot];
+            let (tag, found) = self.table[slot];
             if found == EMPTY {
                 break;
             }
-            let node = self.nodes[found as usize];
-            if node.lo == lo && node.hi == hi && node.var == var {
-                return Ok(found);
+            if tag == hash {
+                let node = self.nodes[found as usize];
+                if node.lo == lo && node.hi == hi && node.var == var {
+                    return Ok(found);
+                }
             }
             slot = (slot + 1) & mask;
         }
         let index = self.nodes.len() as u32;
         self.nodes.push(Node { var, lo, hi });
-        self.table[slot] = index;
+        self.table[slot] = (hash, index);
         if self.nodes.len() * 2 > self.table.len() {
             self.grow()?;
         }
@@ -113,14 +119,13 @@ impl Dd {
     fn grow(&mut self) -> Result<(), BuildError> {
         self.check_budget(0)?;
         let size = self.table.len() * 2;
-        self.table.clear();
-        self.table.resize(size, EMPTY);
-        for (index, node) in self.nodes.iter().enumerate() {
-            let mut slot = mix(node.var, node.lo, node.hi) & (size - 1);
-            while self.table[slot] != EMPTY {
+        let old = std::mem::replace(&mut self.table, vec![(0, EMPTY); size]);
+        for (hash, index) in old.into_iter().filter(|e| e.1 != EMPTY) {
+            let mut slot = hash as usize & (size - 1);
+            while self.table[slot].1 != EMPTY {
                 slot = (slot + 1) & (size - 1);
             }
-            self.table[slot] = index as u32;
+            self.table[slot] = (hash, index);
         }
         Ok(())
     }
@@ -155,7 +160,13 @@ impl Dd {
     ///
     /// # Complexity
     /// At most one step per pair of nodes, while the cache holds them.
-    pub(crate) fn apply<O: BinaryOp>(&mut self, op: &mut O, cache: &mut Cache, f: Ref, g: Ref) -> Result<Ref, BuildError> {
+    pub(crate) fn apply<O: BinaryOp>(
+        &mut self,
+        op: &mut O,
+        cache: &mut Cache,
+        f: Ref,
+        g: Ref,
+    ) -> Result<Ref, BuildError> {
         if let Some(r) = op.shortcut(f, g) {
             return Ok(r);
         }
@@ -267,7 +278,29 @@ pub(crate) trait BinaryOp {
 /// What [`Dd::map`] has done already.
 pub(crate) type Memo = ahash::HashMap<Ref, Ref>;
 /// Where a walk has been.
-pub(crate) type Visited = std::collections::HashSet<Ref, ahash::RandomState>;
+#[derive(Default)]
+pub(crate) struct Visited {
+    nodes: Vec<u64>,
+    values: Vec<u64>,
+}
+
+impl Visited {
+    /// Whether this is the first visit.
+    pub(crate) fn insert(&mut self, r: Ref) -> bool {
+        let (set, bit) = match value(r) {
+            Some(v) => (&mut self.values, v),
+            None => (&mut self.nodes, r),
+        };
+        let word = (bit >> 6) as usize;
+        if word >= set.len() {
+            set.resize(word + 1 + word / 2, 0);
+        }
+        let mask = 1 << (bit & 63);
+        let fresh = set[word] & mask == 0;
+        set[word] |= mask;
+        fresh
+    }
+}
 
 /// The hash state of every table in the compiler: fixed, so that runs repeat (no order depends on it anyway).
 pub(crate) fn hasher() -> ahash::RandomState {
@@ -279,11 +312,6 @@ pub(crate) fn memo() -> Memo {
     Memo::with_hasher(hasher())
 }
 
-/// An empty [`Visited`].
-pub(crate) fn visited() -> Visited {
-    Visited::with_hasher(hasher())
-}
-
 /// Results of one operation: direct-mapped, growing with use, so that small formulas pay for little.
 pub(crate) struct Cache {
     slots: Vec<[u32; 3]>,
@@ -293,11 +321,6 @@ pub(crate) struct Cache {
 impl Cache {
     pub(crate) fn new() -> Cache {
         Cache { slots: Vec::new(), puts: 0 }
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.slots.clear();
-        self.puts = 0;
     }
 
     #[inline]

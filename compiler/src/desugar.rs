@@ -29,7 +29,8 @@ impl<'a> Names<'a> {
 
     /// The variables of the tree's propositions, sorted.
     pub(crate) fn variables(&self, ast: &Ast) -> Vec<u32> {
-        let mut variables: Vec<u32> = ast.propositions().iter().filter_map(|n| self.0.get(n).copied()).collect();
+        let mut variables: Vec<u32> =
+            ast.propositions().iter().filter_map(|n| self.0.get(n).copied()).collect();
         variables.sort_unstable();
         variables
     }
@@ -42,7 +43,11 @@ impl<'a> Names<'a> {
 ///
 /// # Errors
 /// When a proposition is not in the vocabulary.
-pub(crate) fn desugar(formulas: &mut Formulas, names: &Names<'_>, ast: &Ast) -> Result<FormulaId, BuildError> {
+pub(crate) fn desugar(
+    formulas: &mut Formulas,
+    names: &Names<'_>,
+    ast: &Ast,
+) -> Result<FormulaId, BuildError> {
     Ok(match &ast.expr {
         Expr::Constant(false) => FALSE,
         Expr::Constant(true) => TRUE,
@@ -123,8 +128,14 @@ pub(crate) fn holds_on_empty(ast: &Ast) -> bool {
         // `X[0] f` is `f`.
         Expr::Unary(Unary::Not, f) => !holds_on_empty(f),
         Expr::Unary(Unary::Next(0) | Unary::WeakNext(0), f) => holds_on_empty(f),
-        Expr::Unary(Unary::WeakNext(_) | Unary::Globally(_) | Unary::WeakYesterday | Unary::Historically, _) => true,
-        Expr::Unary(Unary::Next(_) | Unary::Finally(_) | Unary::Yesterday | Unary::Once | Unary::AtEnd, _) => false,
+        Expr::Unary(
+            Unary::WeakNext(_) | Unary::Globally(_) | Unary::WeakYesterday | Unary::Historically,
+            _,
+        ) => true,
+        Expr::Unary(
+            Unary::Next(_) | Unary::Finally(_) | Unary::Yesterday | Unary::Once | Unary::AtEnd,
+            _,
+        ) => false,
         Expr::Binary(Binary::Xor, f, g) => holds_on_empty(f) != holds_on_empty(g),
         Expr::Binary(Binary::Implies, f, g) => !holds_on_empty(f) || holds_on_empty(g),
         Expr::Binary(Binary::Iff, f, g) => holds_on_empty(f) == holds_on_empty(g),

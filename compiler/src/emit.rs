@@ -22,45 +22,58 @@ const TABLE_FACTOR: usize = 8;
 const SMALL_TABLE: usize = 4096;
 
 /// Writes a reduced machine.
-pub(crate) fn emit(dd: &mut Dd, machine: &Machine, vocabulary_len: usize) -> Result<Automaton<Vec<u32>>, BuildError> {
-    let (roots, verdicts, initial) = in_order(dd, machine)?;
-    let state_len = roots.len();
+///
+/// # Complexity
+/// Linear in the diagrams; the table, where there is one, is at most [`TABLE_FACTOR`] times as large.
+pub(crate) fn emit(
+    dd: &mut Dd,
+    machine: &Machine,
+    vocabulary_len: usize,
+) -> Result<Automaton<Vec<u32>>, BuildError> {
+    let order = in_order(dd, machine);
+    let state_len = order.states.len();
+    let roots: Vec<Ref> = order.states.iter().map(|&s| machine.roots[s as usize]).collect();
     let diagram_words = dd.below(&roots).len() * 3 + state_len;
     let mut body = Vec::new();
     let mut class_len = 0;
-    let mut kept: Vec<Ref> = Vec::new();
-    if let Some((classifier, classes)) = classify(dd, &roots)? {
+    let mut kept = roots;
+    if let Some((classifier, classes)) = classify(dd, &kept)? {
         let table = classes * state_len;
         if table <= SMALL_TABLE || table <= TABLE_FACTOR * diagram_words {
             class_len = classes;
+            body = tabulate(dd, classifier, &kept, classes);
+            for value in &mut body {
+                *value = order.entry(machine, *value);
+            }
             kept = vec![classifier];
-            body = tabulate(dd, classifier, &roots, classes);
         }
     }
-    if class_len == 0 {
-        kept = roots.clone();
-    }
-    let order = dd.below(&kept);
-    let mut nodes = Vec::with_capacity(order.len());
-    let mut classifier = 0;
-    dd.number(&order, |dd, local| {
-        let reference = |r: Ref| value(r).map_or_else(|| local(r), Layout::terminal);
-        for &r in &order {
+    // The classifier's terminals are classes; a state's diagram has terminals that stand for edges.
+    let entry = |v: u32| if class_len == 0 { order.entry(machine, v) } else { v };
+    let below = dd.below(&kept);
+    let mut nodes = Vec::with_capacity(below.len());
+    let mut references = Vec::with_capacity(kept.len());
+    dd.number(&below, |dd, local| {
+        let reference = |r: Ref| value(r).map_or_else(|| local(r), |v| Layout::terminal(entry(v)));
+        for &r in &below {
             let node = dd.node(r);
             nodes.push([flip(node.var, vocabulary_len), reference(node.lo), reference(node.hi)]);
         }
-        if class_len == 0 {
-            body.extend(kept.iter().map(|&r| reference(r)));
-        } else {
-            classifier = kept.first().map_or(0, |&r| reference(r));
-        }
+        references.extend(kept.iter().map(|&r| reference(r)));
     });
     // Node indices follow the history of the arena: number them afresh, by their place below the roots.
-    let (nodes, classifier, body) = canonical(&nodes, class_len, classifier, body);
-    let first = |v: Verdict| verdicts.iter().position(|&w| w >= v).unwrap_or(state_len) as u32;
+    let (nodes, references) = canonical(&nodes, &references);
+    let mut classifier = 0;
+    if class_len == 0 {
+        body = references;
+    } else if let Some(&root) = references.first() {
+        classifier = root;
+    }
+    let verdict = |&s: &u32| machine.verdicts[s as usize];
+    let first = |v: Verdict| order.states.iter().position(|s| verdict(s) >= v).unwrap_or(state_len) as u32;
     let layout = Layout {
         state_len: state_len as u32,
-        initial,
+        initial: order.place[machine.initial as usize],
         bounds: [first(Verdict::Pending), first(Verdict::Holding), first(Verdict::Satisfied)],
         class_len: class_len as u32,
         classifier,
@@ -72,35 +85,45 @@ pub(crate) fn emit(dd: &mut Dd, machine: &Machine, vocabulary_len: usize) -> Res
     Automaton::from_words(words).map_err(BuildError::internal)
 }
 
-/// The machine's states in canonical order.
-fn in_order(dd: &mut Dd, machine: &Machine) -> Result<(Vec<Ref>, Vec<Verdict>, u32), BuildError> {
+/// The canonical order of a machine's states.
+struct Order {
+    states: Vec<u32>,
+    /// The place of each state in `states`.
+    place: Vec<u32>,
+}
+
+impl Order {
+    /// The entry of the written automaton for a terminal of the machine's diagrams.
+    fn entry(&self, machine: &Machine, value: u32) -> u32 {
+        let edge = machine.edges[value as usize];
+        self.place[(edge >> 1) as usize] << 1 | edge & 1
+    }
+}
+
+fn in_order(dd: &Dd, machine: &Machine) -> Order {
     let mut place = vec![u32::MAX; machine.roots.len()];
-    let mut order = vec![machine.initial];
+    let mut states = vec![machine.initial];
     place[machine.initial as usize] = 0;
     let mut next = 0;
-    while let Some(&state) = order.get(next) {
+    // What lies below a node seen before has its place already.
+    let mut seen = dd::Visited::default();
+    while let Some(&state) = states.get(next) {
         next += 1;
-        let mut edges = Vec::new();
-        dd.leaves(&mut dd::visited(), machine.roots[state as usize], &mut edges);
-        for edge in edges {
-            let target = edge >> 1;
+        let mut leaves = Vec::new();
+        dd.leaves(&mut seen, machine.roots[state as usize], &mut leaves);
+        for leaf in leaves {
+            let target = machine.edges[leaf as usize] >> 1;
             if place[target as usize] == u32::MAX {
-                place[target as usize] = order.len() as u32;
-                order.push(target);
+                place[target as usize] = states.len() as u32;
+                states.push(target);
             }
         }
     }
-    order.sort_by_key(|&s| machine.verdicts[s as usize]);
-    for (i, &s) in order.iter().enumerate() {
+    states.sort_by_key(|&s| machine.verdicts[s as usize]);
+    for (i, &s) in states.iter().enumerate() {
         place[s as usize] = i as u32;
     }
-    let mut memo = dd::memo();
-    let mut roots = Vec::with_capacity(order.len());
-    for &s in &order {
-        roots.push(dd.map(&mut memo, machine.roots[s as usize], &mut |e| Ok(place[(e >> 1) as usize] << 1 | e & 1))?);
-    }
-    let verdicts = order.iter().map(|&s| machine.verdicts[s as usize]).collect();
-    Ok((roots, verdicts, place[machine.initial as usize]))
+    Order { states, place }
 }
 
 /// Letters that lead from every state to the same place are one class. The classes come in the order of their least
@@ -111,7 +134,12 @@ fn in_order(dd: &mut Dd, machine: &Machine) -> Result<(Vec<Ref>, Vec<Verdict>, u
 fn classify(dd: &mut Dd, roots: &[Ref]) -> Result<Option<(Ref, usize)>, BuildError> {
     let mut classifier = terminal(0);
     let mut classes = 1;
+    // States that differ in their verdict only have one diagram.
+    let mut done = dd::Visited::default();
     for &root in roots {
+        if !done.insert(root) {
+            continue;
+        }
         let mut split = Split { numbers: HashMap::with_hasher(hasher()) };
         classifier = dd.apply(&mut split, &mut Cache::new(), classifier, root)?;
         classes = split.numbers.len().max(1);
@@ -120,7 +148,7 @@ fn classify(dd: &mut Dd, roots: &[Ref]) -> Result<Option<(Ref, usize)>, BuildErr
         }
     }
     let mut found = Vec::new();
-    dd.leaves(&mut dd::visited(), classifier, &mut found);
+    dd.leaves(&mut dd::Visited::default(), classifier, &mut found);
     let mut names = vec![0; classes];
     for (i, &class) in found.iter().enumerate() {
         names[class as usize] = i as u32;
@@ -148,7 +176,7 @@ impl BinaryOp for Split {
 fn tabulate(dd: &Dd, classifier: Ref, roots: &[Ref], classes: usize) -> Vec<u32> {
     // One letter of each class is enough.
     let mut letters: Vec<Vec<(u32, bool)>> = vec![Vec::new(); classes];
-    let mut seen = dd::visited();
+    let mut seen = dd::Visited::default();
     let mut stack = vec![(classifier, Vec::new())];
     while let Some((r, path)) = stack.pop() {
         if !seen.insert(r) {
@@ -185,32 +213,27 @@ fn tabulate(dd: &Dd, classifier: Ref, roots: &[Ref], classes: usize) -> Vec<u32>
 
 /// Numbers nodes by the first walk from the roots that leaves them, low branch first: children before parents, and the
 /// same for equal diagrams.
-fn canonical(nodes: &[[u32; 3]], class_len: usize, classifier: u32, body: Vec<u32>) -> (Vec<[u32; 3]>, u32, Vec<u32>) {
+fn canonical(nodes: &[[u32; 3]], roots: &[u32]) -> (Vec<[u32; 3]>, Vec<u32>) {
     const TERMINAL: u32 = Layout::terminal(0);
     let mut place = vec![u32::MAX; nodes.len()];
     let mut out: Vec<[u32; 3]> = Vec::with_capacity(nodes.len());
-    let mut visit = |root: u32| -> u32 {
-        let mut stack = vec![(root, false)];
+    let mut stack = Vec::new();
+    let at = |place: &[u32], r: u32| if r & TERMINAL != 0 { r } else { place[r as usize] };
+    for &root in roots {
+        stack.push((root, false));
         while let Some((r, children_done)) = stack.pop() {
             if r & TERMINAL != 0 || place[r as usize] != u32::MAX {
                 continue;
             }
             let [prop, lo, hi] = nodes[r as usize];
             if children_done {
-                let at = |r: u32| if r & TERMINAL != 0 { r } else { place[r as usize] };
-                out.push([prop, at(lo), at(hi)]);
+                out.push([prop, at(&place, lo), at(&place, hi)]);
                 place[r as usize] = out.len() as u32 - 1;
             } else {
                 stack.extend([(r, true), (hi, false), (lo, false)]);
             }
         }
-        if root & TERMINAL != 0 { root } else { place[root as usize] }
-    };
-    if class_len > 0 {
-        let classifier = visit(classifier);
-        (out, classifier, body)
-    } else {
-        let body = body.into_iter().map(visit).collect();
-        (out, 0, body)
     }
+    let roots = roots.iter().map(|&r| at(&place, r)).collect();
+    (out, roots)
 }

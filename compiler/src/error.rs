@@ -76,9 +76,14 @@ impl fmt::Display for BuildError {
                 "bounds that count {bound} positions need about as many states, more than the limit of {limit}; use smaller bounds, or raise the state limit"
             ),
             Kind::Stack { depth } => {
-                write!(f, "no thread with a stack for {depth} levels of recursion; use smaller bounds or fewer propositions")
+                write!(
+                    f,
+                    "no thread with a stack for {depth} levels of recursion; use smaller bounds or fewer propositions"
+                )
             }
-            Kind::Internal { cause } => write!(f, "the compiler wrote what it cannot read ({cause}); please report the rule"),
+            Kind::Internal { cause } => {
+                write!(f, "the compiler wrote what it cannot read ({cause}); please report the rule")
+            }
             Kind::Unknown { name } => write!(f, "unknown proposition `{name}`; declare it in the vocabulary"),
         }
     }

@@ -118,7 +118,15 @@ impl<'a> Job<'a> {
         let mut formulas = formula::Formulas::new();
         let root = desugar::desugar(&mut formulas, &names, ast)?;
         let props = names.variables(ast);
-        Ok(Job { vocabulary, options, formulas, root, accepts_empty: desugar::holds_on_empty(ast), props, deadline })
+        Ok(Job {
+            vocabulary,
+            options,
+            formulas,
+            root,
+            accepts_empty: desugar::holds_on_empty(ast),
+            props,
+            deadline,
+        })
     }
 
     /// How deep recursion may go: one level per proposition, and per position that a bound counts.
@@ -134,8 +142,9 @@ impl<'a> Job<'a> {
     fn run(mut self) -> Result<Compiled, BuildError> {
         let options = self.options;
         let mut dd = dd::Dd::new(options.limits, self.deadline);
-        let automaton = translate::Translator::new(&mut self.formulas, &mut dd, options.limits).translate(self.root)?;
-        let mut machine = machine::from_automaton(&mut dd, &automaton, self.accepts_empty)?;
+        let automaton =
+            translate::Translator::new(&mut self.formulas, &mut dd, options.limits).translate(self.root)?;
+        let mut machine = machine::from_automaton(&dd, &automaton, self.accepts_empty);
         let exclusive: Vec<Vec<u32>> = options
             .exclusive
             .iter()
@@ -144,6 +153,10 @@ impl<'a> Job<'a> {
         let one_of_all = options.one_of_all.then_some(self.vocabulary.len());
         let possible = machine::possible_letters(&mut dd, &self.props, &exclusive, one_of_all)?;
         let all_possible = possible == dd::terminal(1);
+        let changes = !all_possible || options.after_violation.is_some();
+        if changes {
+            machine.settle(&mut dd)?;
+        }
         if !all_possible {
             machine.judge(&mut dd, possible)?;
         }
@@ -152,7 +165,7 @@ impl<'a> Job<'a> {
         if let Some(mode) = options.after_violation {
             machine.go_on(&mut dd, mode)?;
         }
-        if !all_possible || options.after_violation.is_some() {
+        if changes {
             machine.reduce(&mut dd, possible)?;
         }
         let automaton = emit::emit(&mut dd, &machine, self.vocabulary.len())?;

@@ -52,7 +52,9 @@ impl Library {
         let mut merged: Vec<Ref> = Vec::new();
         for (s, &root) in roots.iter().enumerate() {
             if classes.of[s] as usize == merged.len() {
-                merged.push(dd.map(&mut memo, root, &mut |e| Ok(edge(classes.of[(e >> 1) as usize], e & 1 != 0)))?);
+                merged.push(
+                    dd.map(&mut memo, root, &mut |e| Ok(edge(classes.of[(e >> 1) as usize], e & 1 != 0)))?,
+                );
             }
         }
         for language in of.values_mut() {
@@ -61,16 +63,16 @@ impl Library {
         Ok(Library { roots: merged, of })
     }
 
-    /// For each language those that it includes, itself among them. Exact; beyond [`MAX_COMPARED`] languages only
-    /// itself.
+    /// For each language those that include it (`conjunctive`) or that it includes, itself among them. Exact; beyond
+    /// [`MAX_COMPARED`] languages only itself.
     ///
     /// # Complexity
     /// One walk over pairs of diagram nodes for each pair of n languages, and O(n^2) edges between pairs.
-    pub(crate) fn included(&self, dd: &Dd) -> Vec<Vec<u32>> {
+    pub(crate) fn related(&self, dd: &Dd, conjunctive: bool) -> Vec<Vec<u32>> {
         let n = self.roots.len();
-        let mut included: Vec<Vec<u32>> = (0..n as u32).map(|q| vec![q]).collect();
+        let mut related: Vec<Vec<u32>> = (0..n as u32).map(|q| vec![q]).collect();
         if n > MAX_COMPARED {
-            return included;
+            return related;
         }
         let mut refuted = vec![false; n * n];
         let mut depends: Vec<Vec<u32>> = vec![Vec::new(); n * n];
@@ -127,8 +129,9 @@ impl Library {
             }
         }
         for q in 2..n {
-            included[q].extend((2..n).filter(|&p| p != q && !refuted[p * n + q]).map(|p| p as u32));
+            let includes = |p: usize| if conjunctive { !refuted[q * n + p] } else { !refuted[p * n + q] };
+            related[q].extend((2..n).filter(|&p| p != q && includes(p)).map(|p| p as u32));
         }
-        included
+        related
     }
 }

@@ -14,50 +14,54 @@ use crate::{
     dd::{self, BinaryOp, Cache, Dd, Ref, hasher, terminal, value},
     error::BuildError,
     minimize::Graph,
-    mtdfa::{ACCEPT, Mtdfa, REJECT},
+    mtdfa::{ACCEPT, Mtdfa, REJECT, edge},
 };
 
-/// A complete deterministic machine; terminals are `2 * state + breach`.
+/// A complete deterministic machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
+    /// One diagram per state.
     pub(crate) roots: Vec<Ref>,
+    /// What a terminal's value stands for: `2 * state + breach`.
+    pub(crate) edges: Vec<u32>,
     pub(crate) verdicts: Vec<Verdict>,
     pub(crate) initial: u32,
 }
 
 /// Splits the states of a minimal automaton by acceptance and adds the initial state, which answers for the empty trace.
 /// The result is the smallest complete machine; without alphabet knowledge its verdicts are final already.
-pub(crate) fn from_automaton(dd: &mut Dd, automaton: &Mtdfa, accepts_empty: bool) -> Result<Machine, BuildError> {
-    let mut pairs: Vec<(u32, bool)> = vec![(automaton.initial, accepts_empty)];
-    let mut numbers: HashMap<(u32, bool), u32, ahash::RandomState> = HashMap::with_hasher(hasher());
-    numbers.insert(pairs[0], 0);
-    let mut memo = dd::memo();
-    let mut roots = Vec::new();
-    while let Some(&(state, _)) = pairs.get(roots.len()) {
-        if roots.len() % 4096 == 0 {
-            dd.check_budget(pairs.len())?;
+///
+/// # Complexity
+/// Linear; the diagrams stay as they are.
+pub(crate) fn from_automaton(dd: &Dd, automaton: &Mtdfa, accepts_empty: bool) -> Machine {
+    let mut pairs = vec![edge(automaton.initial, accepts_empty)];
+    let mut edges = vec![0; automaton.roots.len() * 2];
+    let mut numbered = vec![false; edges.len()];
+    numbered[pairs[0] as usize] = true;
+    let mut seen = dd::Visited::default();
+    let mut next = 0;
+    while let Some(&pair) = pairs.get(next) {
+        next += 1;
+        let mut leaves = Vec::new();
+        dd.leaves(&mut seen, automaton.roots[(pair >> 1) as usize], &mut leaves);
+        for leaf in leaves {
+            if !std::mem::replace(&mut numbered[leaf as usize], true) {
+                edges[leaf as usize] = (pairs.len() as u32) << 1;
+                pairs.push(leaf);
+            }
         }
-        let root = dd.map(&mut memo, automaton.roots[state as usize], &mut |edge| {
-            let pair = (edge >> 1, edge & 1 != 0);
-            let next = pairs.len() as u32;
-            let number = *numbers.entry(pair).or_insert_with(|| {
-                pairs.push(pair);
-                next
-            });
-            Ok(number << 1)
-        })?;
-        roots.push(root);
     }
+    let roots = pairs.iter().map(|&pair| automaton.roots[(pair >> 1) as usize]).collect();
     let verdicts = pairs
         .iter()
-        .map(|&(state, accepting)| match (state, accepting) {
+        .map(|&pair| match (pair >> 1, pair & 1 != 0) {
             (REJECT, false) => Verdict::Violated,
             (ACCEPT, true) => Verdict::Satisfied,
             (_, true) => Verdict::Holding,
             (_, false) => Verdict::Pending,
         })
         .collect();
-    Ok(Machine { roots, verdicts, initial: 0 })
+    Machine { roots, edges, verdicts, initial: 0 }
 }
 
 /// The letters that can occur, as a diagram with terminals 0 and 1.
@@ -142,7 +146,17 @@ impl BinaryOp for Restrict {
 }
 
 impl Machine {
-    /// Gives each state its verdict again, now that only the `possible` letters continue a trace.
+    /// Writes the edges into the diagrams, so that a terminal's value is its edge.
+    pub(crate) fn settle(&mut self, dd: &mut Dd) -> Result<(), BuildError> {
+        let mut memo = dd::memo();
+        for root in &mut self.roots {
+            *root = dd.map(&mut memo, *root, &mut |v| Ok(self.edges[v as usize]))?;
+        }
+        self.edges = (0..self.roots.len() as u32 * 2).collect();
+        Ok(())
+    }
+
+    /// Gives each state of a settled machine its verdict again, now that only the `possible` letters continue a trace.
     ///
     /// # Complexity
     /// O(edges).
@@ -152,7 +166,7 @@ impl Machine {
         for (state, &root) in self.roots.iter().enumerate() {
             let root = dd.apply(&mut Restrict, &mut cache, root, possible)?;
             let mut leaves = Vec::new();
-            dd.leaves(&mut dd::visited(), root, &mut leaves);
+            dd.leaves(&mut dd::Visited::default(), root, &mut leaves);
             for edge in leaves.into_iter().filter(|&e| e != NOWHERE) {
                 before[(edge >> 1) as usize].push(state as u32);
             }
@@ -186,12 +200,14 @@ impl Machine {
     pub(crate) fn one_sided(&self, dd: &mut Dd, possible: Ref) -> Result<(bool, bool), BuildError> {
         let root = dd.apply(&mut Restrict, &mut Cache::new(), self.roots[self.initial as usize], possible)?;
         let mut edges = Vec::new();
-        dd.leaves(&mut dd::visited(), root, &mut edges);
-        let all = |v: Verdict| edges.iter().all(|&e| e == NOWHERE || self.verdicts[(e >> 1) as usize] == v);
+        dd.leaves(&mut dd::Visited::default(), root, &mut edges);
+        let all = |v: Verdict| {
+            edges.iter().all(|&e| e == NOWHERE || self.verdicts[(self.edges[e as usize] >> 1) as usize] == v)
+        };
         Ok((all(Verdict::Satisfied), all(Verdict::Violated)))
     }
 
-    /// Folds in how a monitor goes on after a violation; every edge that breaks the rule is marked.
+    /// Folds in how a monitor goes on after a violation, in a settled machine; every edge that breaks the rule is marked.
     pub(crate) fn go_on(&mut self, dd: &mut Dd, mode: AfterViolation) -> Result<(), BuildError> {
         match mode {
             AfterViolation::Repair => self.repair(dd),
@@ -205,6 +221,7 @@ impl Machine {
                 self.redirect(dd, told)?;
                 self.roots.push(terminal(told << 1));
                 self.verdicts.push(Verdict::Violated);
+                self.edges.extend([told << 1, told << 1 | 1]);
                 Ok(())
             }
         }
@@ -244,7 +261,8 @@ impl Machine {
                 _ => match mapped.get(&nearest) {
                     Some(&done) => done,
                     None => {
-                        let done = dd.map(&mut dd::memo(), nearest, &mut |v| Ok(repairs.list[v as usize].edge()))?;
+                        let done =
+                            dd.map(&mut dd::memo(), nearest, &mut |v| Ok(repairs.list[v as usize].edge()))?;
                         mapped.insert(nearest, done);
                         done
                     }
@@ -302,6 +320,7 @@ impl Machine {
         }
         self.verdicts = order.iter().map(|&c| self.verdicts[members[c as usize] as usize]).collect();
         self.initial = 0;
+        self.edges = (0..reduced.len() as u32 * 2).collect();
         self.roots = reduced;
         if possible != terminal(1) {
             for (s, root) in self.roots.iter_mut().enumerate() {

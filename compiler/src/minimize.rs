@@ -71,7 +71,11 @@ impl Graph {
 
 #[inline]
 fn resolve(ids: &[u32], classes: &[u32], r: u32) -> u32 {
-    if r & TERMINAL != 0 { TERMINAL | classes[((r & !TERMINAL) >> 1) as usize] << 1 | r & 1 } else { ids[r as usize] }
+    if r & TERMINAL != 0 {
+        TERMINAL | classes[((r & !TERMINAL) >> 1) as usize] << 1 | r & 1
+    } else {
+        ids[r as usize]
+    }
 }
 
 /// A partition of the states.
@@ -160,8 +164,10 @@ struct Incremental<'g> {
 impl<'g> Incremental<'g> {
     fn new(graph: &'g Graph, classes: Classes) -> Incremental<'g> {
         let (nodes, states) = (graph.vars.len(), graph.roots.len());
-        let place = |r: u32| if r & TERMINAL != 0 { nodes + ((r & !TERMINAL) >> 1) as usize } else { r as usize };
-        let children = (0..nodes).flat_map(|i| [(place(graph.lo[i]), i as u32), (place(graph.hi[i]), i as u32)]);
+        let place =
+            |r: u32| if r & TERMINAL != 0 { nodes + ((r & !TERMINAL) >> 1) as usize } else { r as usize };
+        let children =
+            (0..nodes).flat_map(|i| [(place(graph.lo[i]), i as u32), (place(graph.hi[i]), i as u32)]);
         let (parent_start, parent_list) = adjacency(nodes + states, children);
         let roots = (0..states).map(|s| (place(graph.roots[s]), s as u32));
         let (rooted_start, rooted_list) = adjacency(nodes + states, roots);
@@ -176,7 +182,17 @@ impl<'g> Incremental<'g> {
             let hi = resolve(&ids, &classes.of, graph.hi[i]);
             ids[i] = if lo == hi { lo } else { table.intern(graph.vars[i], lo, hi) };
         }
-        Incremental { graph, classes, members, table, ids, parent_start, parent_list, rooted_start, rooted_list }
+        Incremental {
+            graph,
+            classes,
+            members,
+            table,
+            ids,
+            parent_start,
+            parent_list,
+            rooted_start,
+            rooted_list,
+        }
     }
 
     fn run(mut self) -> Classes {
@@ -330,7 +346,8 @@ fn rebuild(dd: &mut Dd, automaton: &Mtdfa, graph: &Graph, classes: &Classes) -> 
         }
     }
     let initial = numbers[start as usize];
-    if order.len() + 2 == automaton.roots.len() && order.iter().enumerate().all(|(i, &c)| representative[c as usize] == i as u32 + 2)
+    if order.len() + 2 == automaton.roots.len()
+        && order.iter().enumerate().all(|(i, &c)| representative[c as usize] == i as u32 + 2)
     {
         return Ok(Mtdfa { roots: automaton.roots.clone(), initial });
     }
@@ -442,7 +459,9 @@ impl Joint {
     /// A part with one state (`G` of something propositional, in a conjunction) costs no states in a product and rules
     /// letters out: every part that shares a proposition with it is restricted to the letters it leaves.
     fn restrict(&mut self, dd: &mut Dd, cap: usize) -> Result<(), BuildError> {
-        let Some(at) = self.parts.iter().position(|p| p.size() == 3 && p.automaton.initial == 2) else { return Ok(()) };
+        let Some(at) = self.parts.iter().position(|p| p.size() == 3 && p.automaton.initial == 2) else {
+            return Ok(());
+        };
         let single = self.parts.remove(at);
         let mut used = false;
         for i in 0..self.parts.len() {
@@ -464,13 +483,18 @@ impl Part {
     /// sink, that accepts (in a conjunction; that rejects, in a disjunction). Two minimal automata with that property
     /// that share no proposition have a minimal product: any word that tells two states of one apart can be completed
     /// by a word of the same length that leaves the outcome to it.
-    fn always_can(&self, dd: &Dd, conjunction: bool) -> bool {
+    fn always_can(&self, dd: &mut Dd, conjunction: bool) -> bool {
         let absorbing = if conjunction { REJECT } else { ACCEPT };
         let wanted = u32::from(conjunction);
-        self.automaton.roots.iter().skip(2).all(|&root| {
-            let mut leaves = Vec::new();
-            dd.leaves(&mut crate::dd::visited(), root, &mut leaves);
-            leaves.iter().any(|&v| v & 1 == wanted && v >> 1 != absorbing)
-        })
+        let graph = Graph::new(dd, &self.automaton.roots);
+        let mut can = Vec::with_capacity(graph.vars.len());
+        let holds = |can: &[bool], r: u32| match r & TERMINAL {
+            0 => can[r as usize],
+            _ => r & 1 == wanted && (r & !TERMINAL) >> 1 != absorbing,
+        };
+        for i in 0..graph.vars.len() {
+            can.push(holds(&can, graph.lo[i]) || holds(&can, graph.hi[i]));
+        }
+        graph.roots.iter().skip(2).all(|&r| holds(&can, r))
     }
 }

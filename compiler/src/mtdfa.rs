@@ -63,7 +63,13 @@ pub(crate) fn sinks() -> Vec<Ref> {
 ///
 /// # Errors
 /// With more than `cap` states, or when the budget of the diagrams is used up.
-pub(crate) fn product(dd: &mut Dd, conjunction: bool, a: &Mtdfa, b: &Mtdfa, cap: usize) -> Result<Mtdfa, BuildError> {
+pub(crate) fn product(
+    dd: &mut Dd,
+    conjunction: bool,
+    a: &Mtdfa,
+    b: &Mtdfa,
+    cap: usize,
+) -> Result<Mtdfa, BuildError> {
     let mut op = Pairing::new(conjunction);
     let initial = op.pair(a.initial, b.initial);
     let mut roots = sinks();

@@ -4,8 +4,9 @@
 //! satisfy: languages of its operands' automata, the formula itself, and literals where a formula looks back. Each is a
 //! variable here, so states that are equal as Boolean combinations are equal. Only literals ever occur negated.
 //!
-//! An obligation `b` is encoded as `b | a1 | a2 | ..` over the obligations included in it. Whatever real traces satisfy
-//! is closed under inclusion, there the two agree, and the encodings meet in the diagram: `F[<=3] p & F[<=8] p` *is*
+//! An obligation `b` is encoded as `b | a1 | a2 | ..` over the obligations included in it, or as `b & c1 & c2 & ..` over
+//! those that include it, whichever suits the way in which the formula piles up its debts. Whatever real traces satisfy
+//! is closed under inclusion, there all three agree, and the encodings meet in the diagram: `F[<=3] p & F[<=8] p` *is*
 //! `F[<=3] p`. This is what keeps pending deadlines from piling up.
 
 use std::collections::HashMap;
@@ -22,11 +23,20 @@ use crate::{
 enum Shape {
     /// All languages of the library.
     Language,
-    Literal { prop: u32 },
+    Literal {
+        prop: u32,
+    },
     /// Counted by `steps`.
-    Next { strong: bool, arg: FormulaId },
+    Next {
+        strong: bool,
+        arg: FormulaId,
+    },
     /// Counted by `last`; `until` tells it from its dual.
-    Bounded { until: bool, lhs: FormulaId, rhs: FormulaId },
+    Bounded {
+        until: bool,
+        lhs: FormulaId,
+        rhs: FormulaId,
+    },
     /// Not counted.
     Single(FormulaId),
 }
@@ -50,10 +60,10 @@ pub(crate) enum Claim {
 
 /// The obligations of one formula.
 pub(crate) struct Obligations {
+    /// Whether encodings are conjunctions.
+    conjunctive: bool,
     families: Vec<Family>,
     by_shape: HashMap<Shape, usize, ahash::RandomState>,
-    /// Number of variables.
-    len: usize,
     /// Variable of each language, and its encoding.
     language_at: Vec<u32>,
     languages: Vec<Ref>,
@@ -67,22 +77,23 @@ pub(crate) struct Obligations {
 
 impl Obligations {
     /// The obligations `owed` (with the formulas that counting down makes of them) and the languages, each given by
-    /// those it includes.
+    /// those that it includes, or if `conjunctive` those that include it.
     ///
     /// # Errors
     /// When a bound is beyond what `max_states` can count.
     pub(crate) fn new(
         formulas: &Formulas,
+        conjunctive: bool,
         owed: &[FormulaId],
-        included: &[Vec<u32>],
+        related: &[Vec<u32>],
         dd: Dd,
         max_states: usize,
     ) -> Result<Obligations, BuildError> {
         let mut obligations = Obligations {
-            families: vec![Family { shape: Shape::Language, base: 0, max: included.len() as u32 }],
+            conjunctive,
+            families: vec![Family { shape: Shape::Language, base: 0, max: related.len() as u32 }],
             by_shape: HashMap::with_hasher(hasher()),
-            len: 0,
-            language_at: vec![0; included.len()],
+            language_at: vec![0; related.len()],
             languages: Vec::new(),
             language_order: Vec::new(),
             encoded: HashMap::with_hasher(hasher()),
@@ -93,14 +104,9 @@ impl Obligations {
         for &id in owed {
             obligations.register(formulas, id);
         }
-        // Weak obligations first: encodings then share their tails. An until is weaker than its operands.
-        let weak = |f: &Family| match f.shape {
-            Shape::Language => 1,
-            Shape::Bounded { until: false, .. } => 2,
-            Shape::Single(id) if matches!(formulas.core(id), Core::Release { .. }) => 2,
-            Shape::Bounded { until: true, .. } | Shape::Single(_) | Shape::Next { .. } | Shape::Literal { .. } => 0,
-        };
-        obligations.families.sort_by_key(weak);
+        // The formula itself comes before its operands: it is the weaker (in conjunctive mode the stronger) one, and
+        // encodings share their tails.
+        obligations.families.sort_by_key(|f| f.shape == Shape::Language);
         let mut base = 0u64;
         for (at, family) in obligations.families.iter_mut().enumerate() {
             if family.max as usize > max_states {
@@ -113,14 +119,8 @@ impl Obligations {
         if base > max_states as u64 * 2 + 65_536 {
             return Err(BuildError::new(Kind::States { limit: max_states }));
         }
-        obligations.len = base as usize;
-        obligations.encode_languages(included)?;
+        obligations.encode_languages(related)?;
         Ok(obligations)
-    }
-
-    /// Number of obligations: the depth to which recursion over states may go.
-    pub(crate) fn len(&self) -> usize {
-        self.len
     }
 
     fn register(&mut self, formulas: &Formulas, id: FormulaId) {
@@ -133,28 +133,32 @@ impl Obligations {
         }
     }
 
-    fn encode_languages(&mut self, included: &[Vec<u32>]) -> Result<(), BuildError> {
+    fn encode_languages(&mut self, related: &[Vec<u32>]) -> Result<(), BuildError> {
         let base = self.by_shape.get(&Shape::Language).map_or(0, |&at| self.families[at].base);
-        self.language_order = (0..included.len() as u32).collect();
-        self.language_order.sort_by_key(|&q| std::cmp::Reverse(included[q as usize].len()));
+        self.language_order = (0..related.len() as u32).collect();
+        self.language_order.sort_by_key(|&q| std::cmp::Reverse(related[q as usize].len()));
         for (place, &q) in self.language_order.iter().enumerate() {
             self.language_at[q as usize] = base + place as u32;
         }
         self.languages = vec![terminal(0), terminal(1)];
-        for within in included.iter().skip(2) {
-            let mut vars: Vec<u32> = within.iter().map(|&p| self.language_at[p as usize]).collect();
+        for others in related.iter().skip(2) {
+            let mut vars: Vec<u32> = others.iter().map(|&p| self.language_at[p as usize]).collect();
             vars.sort_unstable();
-            let r = self.any_of(&vars, terminal(0))?;
+            let r = self.joined(&vars)?;
             self.languages.push(r);
         }
         Ok(())
     }
 
-    /// The disjunction of sorted variables and of `rest`, which comes after them.
-    fn any_of(&mut self, vars: &[u32], rest: Ref) -> Result<Ref, BuildError> {
-        let mut r = rest;
+    /// The disjunction, or in conjunctive mode the conjunction, of sorted variables.
+    fn joined(&mut self, vars: &[u32]) -> Result<Ref, BuildError> {
+        let mut r = terminal(u32::from(self.conjunctive));
         for &v in vars.iter().rev() {
-            r = if r == terminal(1) { r } else { self.dd.mk(v, r, terminal(1))? };
+            r = if self.conjunctive {
+                self.dd.mk(v, terminal(0), r)?
+            } else {
+                self.dd.mk(v, r, terminal(1))?
+            };
         }
         Ok(r)
     }
@@ -163,23 +167,29 @@ impl Obligations {
     fn variable(&self, formulas: &Formulas, id: FormulaId) -> Option<(Family, u32)> {
         let (shape, count) = shape(formulas.core(id), id)?;
         let family = self.families[*self.by_shape.get(&shape)?];
-        Some(match shape {
-            Shape::Bounded { until: false, .. } => (family, family.base + count - 1),
-            _ => (family, family.base + family.max - count),
-        })
+        Some((
+            family,
+            if self.counts_up(shape) { family.base + count - 1 } else { family.base + family.max - count },
+        ))
+    }
+
+    /// Whether the variables of a family are in the order of their counts: of the weakest first, or in conjunctive mode
+    /// of the strongest. `F`s get weaker with their bounds, `G`s stronger.
+    fn counts_up(&self, shape: Shape) -> bool {
+        matches!(shape, Shape::Bounded { until, .. } if until == self.conjunctive)
     }
 
     /// What a variable stands for.
     pub(crate) fn claim(&self, formulas: &mut Formulas, var: u32) -> Claim {
         let at = self.families.partition_point(|f| f.base <= var) - 1;
         let Family { shape, base, max } = self.families[at];
-        let down = max - (var - base);
+        let count = if self.counts_up(shape) { var - base + 1 } else { max - (var - base) };
         Claim::Formula(match shape {
             Shape::Language => return Claim::Language(self.language_order[(var - base) as usize]),
             Shape::Literal { prop } => return Claim::Literal(prop),
-            Shape::Next { strong, arg } => formulas.next(strong, down, arg),
-            Shape::Bounded { until: true, lhs, rhs } => formulas.until(Some(down), lhs, rhs),
-            Shape::Bounded { until: false, lhs, rhs } => formulas.release(Some(var - base + 1), lhs, rhs),
+            Shape::Next { strong, arg } => formulas.next(strong, count, arg),
+            Shape::Bounded { until: true, lhs, rhs } => formulas.until(Some(count), lhs, rhs),
+            Shape::Bounded { until: false, lhs, rhs } => formulas.release(Some(count), lhs, rhs),
             Shape::Single(id) => id,
         })
     }
@@ -208,7 +218,9 @@ impl Obligations {
             Core::False => terminal(0),
             Core::True => terminal(1),
             Core::Literal { positive, .. } => match self.variable(formulas, id) {
-                Some((_, var)) => self.dd.mk(var, terminal(u32::from(!positive)), terminal(u32::from(positive)))?,
+                Some((_, var)) => {
+                    self.dd.mk(var, terminal(u32::from(!positive)), terminal(u32::from(positive)))?
+                }
                 None => terminal(0),
             },
             Core::And(fs) => {
@@ -227,13 +239,21 @@ impl Obligations {
                 }
                 r
             }
-            Core::Until { rhs, .. } => {
+            Core::Until { .. } | Core::Release { .. } => {
                 let own = self.encode_counted(formulas, id)?;
-                // `g` is included in `f U g`; known here if `g` is in the library.
-                let included = self.encoded.get(&rhs).copied().unwrap_or(terminal(0));
-                self.or(own, included)?
+                // `g` is included in `f U g`, and includes `f R g`; known here if it is in the library.
+                match formulas.law(id) {
+                    Some(law) if law.conjunction == self.conjunctive => {
+                        match self.encoded.get(&law.outer).copied() {
+                            Some(outer) if self.conjunctive => self.and(own, outer)?,
+                            Some(outer) => self.or(own, outer)?,
+                            None => own,
+                        }
+                    }
+                    _ => own,
+                }
             }
-            Core::Next { .. } | Core::Release { .. } | Core::Yesterday { .. } | Core::Since { .. } | Core::Trigger { .. } => {
+            Core::Next { .. } | Core::Yesterday { .. } | Core::Since { .. } | Core::Trigger { .. } => {
                 self.encode_counted(formulas, id)?
             }
         };
@@ -241,36 +261,18 @@ impl Obligations {
         Ok(r)
     }
 
-    /// `F[<=1] f` is included in `F[<=2] f` and so on up to the bound asked for; for `G`s from the greatest bound down.
+    /// `F[<=1] f` is included in `F[<=2] f` and so on up to the bound asked for; the other way round for `G`s.
     fn encode_counted(&mut self, formulas: &Formulas, id: FormulaId) -> Result<Ref, BuildError> {
         let Some((family, var)) = self.variable(formulas, id) else { return Ok(terminal(0)) };
         match family.shape {
-            // Built from the last, strongest variable, each the tail of the next.
             Shape::Bounded { .. } => {
                 let vars: Vec<u32> = (var..family.base + family.max).collect();
-                self.any_of(&vars, terminal(0))
+                self.joined(&vars)
             }
             Shape::Language | Shape::Literal { .. } | Shape::Next { .. } | Shape::Single(_) => {
-                self.any_of(&[var], terminal(0))
+                self.joined(&[var])
             }
         }
-    }
-
-    /// Makes every language that includes `rhs`, and `rhs` itself, include the release `id` of which it is the right
-    /// side: `f R g` holds only where `g` does.
-    pub(crate) fn include_in_right_side(&mut self, formulas: &mut Formulas, id: FormulaId, right: u32, included: &[Vec<u32>]) -> Result<(), BuildError> {
-        let weakest = match *formulas.core(id) {
-            Core::Release { last: Some(_), lhs, rhs } => formulas.release(Some(1), lhs, rhs),
-            _ => id,
-        };
-        let own = self.encode(formulas, weakest)?;
-        for q in 2..self.languages.len() {
-            if included[q].contains(&right) {
-                let both = self.or(self.languages[q], own)?;
-                self.languages[q] = both;
-            }
-        }
-        Ok(())
     }
 
     pub(crate) fn and(&mut self, f: Ref, g: Ref) -> Result<Ref, BuildError> {
@@ -294,7 +296,9 @@ fn shape(core: &Core, id: FormulaId) -> Option<(Shape, u32)> {
         Core::Literal { prop, .. } => Some((Shape::Literal { prop }, 1)),
         Core::Next { strong, steps, arg } => Some((Shape::Next { strong, arg }, steps)),
         Core::Until { last: Some(last), lhs, rhs } => Some((Shape::Bounded { until: true, lhs, rhs }, last)),
-        Core::Release { last: Some(last), lhs, rhs } => Some((Shape::Bounded { until: false, lhs, rhs }, last)),
+        Core::Release { last: Some(last), lhs, rhs } => {
+            Some((Shape::Bounded { until: false, lhs, rhs }, last))
+        }
         Core::Until { last: None, .. }
         | Core::Release { last: None, .. }
         | Core::Yesterday { .. }

@@ -85,7 +85,9 @@ impl<'a> Translator<'a> {
             }
             Core::And(fs) => self.combine(true, &fs)?,
             Core::Or(fs) => self.combine(false, &fs)?,
-            Core::Next { strong, steps, arg } if !self.formulas.has_past(arg) => self.delay(strong, steps, arg)?,
+            Core::Next { strong, steps, arg } if !self.formulas.has_past(arg) => {
+                self.delay(strong, steps, arg)?
+            }
             Core::Literal { .. }
             | Core::Next { .. }
             | Core::Until { .. }
@@ -119,7 +121,11 @@ impl<'a> Translator<'a> {
             operands.iter().partition(|&&id| self.formulas.is_propositional(id));
         let mut parts = temporal;
         if !propositional.is_empty() {
-            parts.push(if conjunction { self.formulas.and(propositional) } else { self.formulas.or(propositional) });
+            parts.push(if conjunction {
+                self.formulas.and(propositional)
+            } else {
+                self.formulas.or(propositional)
+            });
         }
         let mut joint = Joint::new(conjunction);
         for part in parts {
@@ -149,7 +155,12 @@ struct Plan {
 impl Plan {
     /// An operand that does not look back and has a small automaton becomes part of the library; any other is taken
     /// apart further. Literals are owed only where something is asked of the next position.
-    fn attach(&mut self, translator: &mut Translator<'_>, id: FormulaId, next: bool) -> Result<(), BuildError> {
+    fn attach(
+        &mut self,
+        translator: &mut Translator<'_>,
+        id: FormulaId,
+        next: bool,
+    ) -> Result<(), BuildError> {
         if translator.formulas.is_propositional(id) {
             if next && let Core::Literal { .. } = translator.formulas.core(id) {
                 self.owed.push(id);
@@ -170,13 +181,29 @@ impl Plan {
             self.operands.push((id, automaton));
             return Ok(());
         }
-        let (temporal, next) = match translator.formulas.core(id) {
-            Core::And(_) | Core::Or(_) => (false, next),
-            Core::Next { .. } => (true, true),
-            _ => (true, false),
-        };
-        if temporal {
+        if !matches!(translator.formulas.core(id), Core::And(_) | Core::Or(_)) {
             self.owed.push(id);
+        }
+        self.attach_below(translator, id, next)
+    }
+
+    fn attach_below(
+        &mut self,
+        translator: &mut Translator<'_>,
+        id: FormulaId,
+        next: bool,
+    ) -> Result<(), BuildError> {
+        let next = match translator.formulas.core(id) {
+            Core::And(_) | Core::Or(_) => next,
+            // When its bound has run out, a bounded operator asks its right side of the next position.
+            Core::Next { .. } | Core::Until { last: Some(_), .. } | Core::Release { last: Some(_), .. } => {
+                true
+            }
+            _ => false,
+        };
+        if let Some(law) = translator.formulas.law(id) {
+            self.attach(translator, law.outer, next)?;
+            return self.attach(translator, law.inner, next);
         }
         for child in translator.formulas.children(id) {
             self.attach(translator, child, next)?;
@@ -216,20 +243,14 @@ struct Unit<'t, 'a> {
 impl<'t, 'a> Unit<'t, 'a> {
     fn new(translator: &'t mut Translator<'a>, id: FormulaId) -> Result<Self, BuildError> {
         let mut plan = Plan { owed: vec![id], operands: Vec::new(), seen: HashSet::with_hasher(hasher()) };
-        for child in translator.formulas.children(id) {
-            let next = matches!(translator.formulas.core(id), Core::Next { .. });
-            plan.attach(translator, child, next)?;
-        }
+        plan.attach_below(translator, id, false)?;
         let library = Library::new(translator.dd, plan.operands)?;
-        let included = library.included(translator.dd);
+        let conjunctive = translator.formulas.law(id).is_some_and(|law| law.conjunction);
+        let related = library.related(translator.dd, conjunctive);
         let kernel = translator.dd.sibling();
         let max_states = translator.limits.max_states;
-        let mut obligations = Obligations::new(translator.formulas, &plan.owed, &included, kernel, max_states)?;
-        if let Core::Release { rhs, .. } = *translator.formulas.core(id)
-            && let Some(&right) = library.of.get(&rhs)
-        {
-            obligations.include_in_right_side(translator.formulas, id, right, &included)?;
-        }
+        let mut obligations =
+            Obligations::new(translator.formulas, conjunctive, &plan.owed, &related, kernel, max_states)?;
         for (&operand, &language) in &library.of {
             obligations.set_language(operand, language);
         }
@@ -255,7 +276,11 @@ impl<'t, 'a> Unit<'t, 'a> {
     fn run(mut self, id: FormulaId) -> Result<Mtdfa, BuildError> {
         let start = self.obligations.encode(self.translator.formulas, id)?;
         let start = self.number(start);
-        if self.translator.formulas.has_past(id) { self.run_with_past(id, start) } else { self.run_forward(start) }
+        if self.translator.formulas.has_past(id) {
+            self.run_with_past(id, start)
+        } else {
+            self.run_forward(start)
+        }
     }
 
     fn run_forward(mut self, initial: u32) -> Result<Mtdfa, BuildError> {
@@ -263,7 +288,7 @@ impl<'t, 'a> Unit<'t, 'a> {
         let mut reached = initial;
         while roots.len() <= reached as usize {
             check_states(self.owed.len(), self.translator.cap)?;
-            if roots.len() % 1024 == 0 {
+            if roots.len().is_multiple_of(1024) {
                 self.translator.dd.check_budget(0)?;
             }
             let owed = self.owed[roots.len()];
@@ -372,28 +397,16 @@ impl<'t, 'a> Unit<'t, 'a> {
                 let rest = self.translator.formulas.next(strong, steps - 1, arg);
                 self.goto(rest, !strong)?
             }
-            Core::Until { last, lhs, rhs } => {
-                let rest = match last {
-                    None => id,
-                    Some(last) => self.translator.formulas.until(Some(last - 1), lhs, rhs),
-                };
-                let later = self.goto(rest, false)?;
-                let now = self.successor(lhs)?;
-                let wait = self.combine(true, now, later)?;
-                let now = self.successor(rhs)?;
-                self.combine(false, now, wait)?
-            }
-            Core::Release { last, lhs, rhs } => {
-                let rest = match last {
-                    None => id,
-                    Some(last) => self.translator.formulas.release(Some(last - 1), lhs, rhs),
-                };
-                let later = self.goto(rest, true)?;
-                let now = self.successor(lhs)?;
-                let free = self.combine(false, now, later)?;
-                let now = self.successor(rhs)?;
-                self.combine(true, now, free)?
-            }
+            Core::Until { .. } | Core::Release { .. } => match self.translator.formulas.law(id) {
+                None => terminal(edge(REJECT, false)),
+                Some(law) => {
+                    let later = self.goto(law.rest, law.weak)?;
+                    let now = self.successor(law.inner)?;
+                    let inner = self.combine(!law.conjunction, now, later)?;
+                    let now = self.successor(law.outer)?;
+                    self.combine(law.conjunction, now, inner)?
+                }
+            },
             Core::Yesterday { .. } => self.remembered(id)?,
             Core::Since { lhs, rhs } => {
                 let before = self.remembered(id)?;
@@ -426,13 +439,17 @@ impl<'t, 'a> Unit<'t, 'a> {
 
     /// What a letter makes of the value that the past subformula `id` had at the position before.
     fn remembered(&mut self, id: FormulaId) -> Result<Ref, BuildError> {
-        let owed = self.past_index.get(&id).and_then(|&i| self.memory.get(i)).map_or(terminal(0), |&n| self.owed[n as usize]);
+        let owed = self
+            .past_index
+            .get(&id)
+            .and_then(|&i| self.memory.get(i))
+            .map_or(terminal(0), |&n| self.owed[n as usize]);
         self.successor_owed(owed)
     }
 
     /// Finds the past subformulas, inner ones first.
-    fn collect_past(&mut self, id: FormulaId, seen: &mut dd::Visited) {
-        if !self.translator.formulas.has_past(id) || !seen.insert(id.0) {
+    fn collect_past(&mut self, id: FormulaId, seen: &mut HashSet<FormulaId, ahash::RandomState>) {
+        if !self.translator.formulas.has_past(id) || !seen.insert(id) {
             return;
         }
         for child in self.translator.formulas.children(id) {
@@ -487,15 +504,16 @@ impl<'t, 'a> Unit<'t, 'a> {
     }
 
     fn run_with_past(mut self, id: FormulaId, start: u32) -> Result<Mtdfa, BuildError> {
-        self.collect_past(id, &mut dd::visited());
+        self.collect_past(id, &mut HashSet::with_hasher(hasher()));
         let mut states = PastStates::new();
-        let mut asked = Asked { by_owed: HashMap::with_hasher(hasher()), by_formula: HashMap::with_hasher(hasher()) };
+        let mut asked =
+            Asked { by_owed: HashMap::with_hasher(hasher()), by_formula: HashMap::with_hasher(hasher()) };
         let first = self.past.iter().map(|p| if p.initially { ACCEPT } else { REJECT }).collect();
         let initial = self.past_state(&mut states, &mut asked, start, first);
         let mut roots = sinks();
         while let Some((owed, memory)) = states.list.get(roots.len() - 2).cloned() {
             check_states(states.list.len(), self.translator.cap)?;
-            if roots.len() % 1024 == 0 {
+            if roots.len().is_multiple_of(1024) {
                 self.translator.dd.check_budget(0)?;
             }
             self.memory = memory;
@@ -518,7 +536,7 @@ impl<'t, 'a> Unit<'t, 'a> {
             }
             let mut numbers: HashMap<u32, u32, ahash::RandomState> = HashMap::with_hasher(hasher());
             let mut leaves = Vec::new();
-            self.translator.dd.leaves(&mut dd::visited(), joint, &mut leaves);
+            self.translator.dd.leaves(&mut dd::Visited::default(), joint, &mut leaves);
             for leaf in leaves {
                 let (main, memory) = tuples.unpack(leaf);
                 let state = self.past_state(&mut states, &mut asked, main >> 1, memory);
@@ -531,7 +549,13 @@ impl<'t, 'a> Unit<'t, 'a> {
     }
 
     /// The state with that debt and memory; memory that nothing asks for any more is forgotten.
-    fn past_state(&mut self, states: &mut PastStates, asked: &mut Asked, owed: u32, mut memory: Vec<u32>) -> u32 {
+    fn past_state(
+        &mut self,
+        states: &mut PastStates,
+        asked: &mut Asked,
+        owed: u32,
+        mut memory: Vec<u32>,
+    ) -> u32 {
         if owed == REJECT || owed == ACCEPT {
             return owed;
         }
@@ -648,4 +672,3 @@ impl BinaryOp for Meet<'_> {
         Ok(edge(number, accepting))
     }
 }
-

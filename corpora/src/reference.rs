@@ -2,7 +2,6 @@
 //! variable `TRACELAW_REFERENCE` names, or in `shared/reference` beside the project.
 
 use std::io::Read;
-use std::path::PathBuf;
 
 use serde_json::Value;
 use tracelaw_compiler::semantics::{accepts, holds};
@@ -10,22 +9,11 @@ use tracelaw_compiler::syntax::{Ast, Dialect, Limits, parse};
 use tracelaw_compiler::template;
 
 use crate::generate::all_traces;
-
-fn folder() -> Option<PathBuf> {
-    let folder = match std::env::var_os("TRACELAW_REFERENCE") {
-        Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/reference"),
-    };
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!("skipped: no reference collection in {}", folder.display());
-    None
-}
+use crate::reference_folder;
 
 /// The text of a file, unpacked if its name ends in `.gz`.
 fn text(file: &str) -> Option<String> {
-    let bytes = std::fs::read(folder()?.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
+    let bytes = std::fs::read(reference_folder()?.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
     let mut text = String::new();
     if file.ends_with(".gz") {
         flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
@@ -56,7 +44,7 @@ fn strings(value: &Value) -> Vec<String> {
 
 #[test]
 fn every_formula_reads_as_it_stands() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = reference_folder() else { return };
     let mut count = 0;
     for (file, field, dialect) in [
         ("logisafety/rules.jsonl", "formula", Dialect::Tracelaw),
@@ -211,7 +199,7 @@ fn specification_patterns_are_the_published_ones() {
         assert_eq!(template(&format!("{call} {scope}")), formula, "{text}");
         same += 1;
     }
-    assert!(folder().is_none() || same > 2 * other, "{same} {other}");
+    assert!(reference_folder().is_none() || same > 2 * other, "{same} {other}");
 }
 
 #[test]

@@ -66,9 +66,9 @@ impl Keyed {
         self.elsewhere.clear();
         self.elsewhere.extend(letter.iter().zip(&keys.mask).map(|(word, mask)| word & !mask));
         let elsewhere = Letter(&self.elsewhere);
-        let here = keys.per.key(at.quote.event).map(|key| match self.monitors.get_index_of(&key) {
+        let here = keys.per.key(at.quote.event).map(|key| match self.monitors.get_index_of(key.as_ref()) {
             Some(here) => here,
-            None => self.monitors.insert_full(key, unseen.clone()).0,
+            None => self.monitors.insert_full(key.into_owned(), unseen.clone()).0,
         });
         // Most values are in the same state as the one before, and see the same letter.
         let mut memo = (unseen.state, automaton.step(unseen.state, elsewhere));

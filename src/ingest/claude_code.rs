@@ -155,14 +155,18 @@ fn roots(log: &[Record]) -> Vec<usize> {
 
 /// Which records are on the conversation's last branch.
 ///
-/// The branch is the way from the last message of a tree to its root. Beside it live the other blocks of a
+/// The branch is the way from the last message of a tree to its root. A message that only brings results does not
+/// count as the last one if there is another: the result of a slow call may come when the talk is far ahead. Beside it live the other blocks of a
 /// message on it (calls issued together) and the results of calls on it, wherever they hang. Trees without a
 /// link between them (after a compaction, a resume, a lost line) do not abandon each other.
 fn live(log: &[Record], roots: &[usize]) -> Vec<bool> {
     let mut live = vec![false; log.len()];
     let mut last = HashMap::new();
     for (index, record) in log.iter().enumerate() {
-        if record.message.is_some() {
+        let Some(message) = &record.message else { continue };
+        if only_results(message) {
+            last.entry(roots[index]).or_insert(index);
+        } else {
             last.insert(roots[index], index);
         }
     }
@@ -197,6 +201,11 @@ fn live(log: &[Record], roots: &[usize]) -> Vec<bool> {
         }
     }
     live
+}
+
+fn only_results(message: &Value) -> bool {
+    let blocks = array_at(message, "content");
+    !blocks.is_empty() && blocks.iter().all(|block| block.get("tool_use_id").is_some())
 }
 
 /// File order, but for records that stand before their parents.

@@ -62,7 +62,9 @@ const RULES: &[(Format, Rule)] = &[
             "batches.scopeSpans",
             "batches.instrumentationLibrarySpans",
         ]) || s.any(&["data.spans", "data.traceID", "spans.operationName", "trace.resourceSpans"])
-            || s.any(&["traceId", "trace_id", "traceID"]) && s.any(&["spanId", "span_id", "spanID"])
+            // Bare spans. Many logs that are none name the span they were written in: a span has a start.
+            || s.any(&["spanId", "span_id", "spanID"])
+                && s.any(&["startTimeUnixNano", "start_time_unix_nano", "startTime"])
     }),
     (Format::Inspect, |s| {
         s.has("eval") && s.any(&["samples", "plan", "status", "version"])

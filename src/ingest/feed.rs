@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -248,8 +249,8 @@ pub(super) struct Feed<'a> {
     path: PathBuf,
     /// Bytes of the files before this one.
     bytes_before: u64,
-    /// Records of sessions that may be in several files.
-    seen: HashSet<(String, String)>,
+    /// Records of sessions that may be in several files, as hashes of 128 bits: there may be millions.
+    seen: HashSet<[u64; 2]>,
 }
 
 impl<'a> Feed<'a> {
@@ -313,7 +314,12 @@ impl<'a> Feed<'a> {
 
     /// Is this record of a session new, over all files?
     pub(super) fn first_time(&mut self, session: &str, record: &str) -> bool {
-        self.seen.insert((session.to_owned(), record.to_owned()))
+        let half = |half: u8| {
+            let mut hasher = DefaultHasher::new();
+            (half, session, record).hash(&mut hasher);
+            hasher.finish()
+        };
+        self.seen.insert([half(0), half(1)])
     }
 
     pub(super) fn line(&mut self) {

@@ -1,7 +1,7 @@
 //! Inspect evaluation logs: `.json`, `.eval` archives, bare samples and event timelines.
 //!
-//! A sample is a session. Its `messages` are the events; its `events` add times, approvals, and the calls that no
-//! message has any more (sub-agents, compacted conversations).
+//! A sample is a session. Its `messages` are the events; its `events` tell what was refused, and have the calls
+//! that no message has any more (sub-agents, compacted conversations).
 
 use std::collections::{HashMap, HashSet};
 
@@ -134,9 +134,7 @@ fn sample(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str
         return done;
     }
     let known = conversation(feed, session.clone(), &messages, &events)?;
-    let calls_beside =
-        tool_events(&events).any(|event| str_at(event, "id").is_some_and(|id| !known.contains(id)));
-    if calls_beside {
+    if events.iter().any(|(event, _)| has_other_calls(event, &known)) {
         let mut transcript = Transcript::new(format!("{session}/events"));
         let done = timeline(feed, &mut transcript, &events, &known);
         transcript.finish(feed);
@@ -161,6 +159,13 @@ fn resolve(value: &mut Value, attachments: &Map<String, Value>) {
 
 fn tool_events(events: &[(Value, Option<u32>)]) -> impl Iterator<Item = &Value> {
     events.iter().map(|(event, _)| event).filter(|event| str_at(event, "event") == Some("tool"))
+}
+
+/// Is this a call that is not among the known ones, or does it have one within it?
+fn has_other_calls(event: &Value, known: &HashSet<String>) -> bool {
+    str_at(event, "event") == Some("tool")
+        && (str_at(event, "id").is_some_and(|id| !known.contains(id))
+            || array_at(event, "events").iter().any(|event| has_other_calls(event, known)))
 }
 
 /// The events of a sample's messages; gives back the ids of all calls in them.

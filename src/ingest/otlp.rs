@@ -4,7 +4,7 @@
 //! Every span is an event; those that execute a tool are calls, by the GenAI conventions, OpenInference,
 //! OpenLLMetry or MCP's.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -131,17 +131,10 @@ fn span(feed: &mut Feed<'_>, value: &Value, inherited: &Attributes, line: Option
         let value = keys.iter().find_map(|key| value.get(*key))?;
         value.as_u64().or_else(|| value.as_str()?.parse().ok())
     };
-    let nanoseconds = ["startTimeUnixNano", "start_time_unix_nano"];
-    let (start, end) = match number(&nanoseconds) {
-        Some(start) => {
-            (Some(start), number(&["endTimeUnixNano", "end_time_unix_nano"]).filter(|&end| end > 0))
-        }
-        None => {
-            let start = number(&["startTime"]).map(|micros| micros.saturating_mul(1000));
-            let duration = number(&["duration"]).map(|micros| micros.saturating_mul(1000));
-            (start, start.zip(duration).map(|(start, duration)| start.saturating_add(duration)))
-        }
-    };
+    let micros = |keys: &[&str]| number(keys).map(|micros| micros.saturating_mul(1000));
+    let start = number(&["startTimeUnixNano", "start_time_unix_nano"]).or_else(|| micros(&["startTime"]));
+    let end = number(&["endTimeUnixNano", "end_time_unix_nano"]).filter(|&end| end > 0);
+    let end = end.or_else(|| Some(start?.saturating_add(micros(&["duration"])?)));
     if start.is_none() {
         feed.problem_help(
             line,
@@ -276,6 +269,7 @@ fn is_mcp(span: &Span) -> bool {
 const SESSIONS: &[&str] = &["gen_ai.conversation.id", "session.id"];
 
 fn emit(feed: &mut Feed<'_>, mut spans: Vec<Span>) {
+    drop_copies(feed, &mut spans);
     link(&mut spans);
     let depth = depths(&spans);
     let sessions = sessions(feed, &spans);
@@ -286,7 +280,7 @@ fn emit(feed: &mut Feed<'_>, mut spans: Vec<Span>) {
     order.sort_by_key(|&index| (spans[index].start, depth[index], index));
     let mut transcripts: Vec<Transcript> = Vec::new();
     let mut by_session: HashMap<&str, usize> = HashMap::new();
-    let mut group_of: HashMap<usize, u32> = HashMap::new();
+    let mut group_of: HashMap<(usize, usize), u32> = HashMap::new();
     for index in order {
         let session = sessions[index].as_str();
         let at = *by_session.entry(session).or_insert_with(|| {
@@ -315,7 +309,7 @@ fn emit(feed: &mut Feed<'_>, mut spans: Vec<Span>) {
         if result.is_null() && span.failed && !span.failure.is_empty() {
             result = Value::String(span.failure.clone());
         }
-        let group = *group_of.entry(groups[index]).or_insert_with(|| to.new_group());
+        let group = *group_of.entry((at, groups[index])).or_insert_with(|| to.new_group());
         let call = Event { kind: Kind::Call, tool, args: first(ARGUMENTS), ..event };
         let call = to.call(feed, None, group, call, span.line);
         to.settle(call, Outcome { result, status });
@@ -336,15 +330,30 @@ const ARGUMENTS: &[&str] = &[
 const RESULTS: &[&str] =
     &["gen_ai.tool.call.result", "gcp.vertex.agent.tool_response", "output.value", "traceloop.entity.output"];
 
+/// Exporters send again what they are not sure to have sent.
+fn drop_copies(feed: &mut Feed<'_>, spans: &mut Vec<Span>) {
+    let mut seen = HashSet::new();
+    spans.retain(|span| {
+        let new = span.id.is_empty() || seen.insert((span.trace.clone(), span.id.clone()));
+        if !new {
+            feed.skip("span that is there twice (same id)");
+        }
+        new
+    });
+}
+
 fn link(spans: &mut [Span]) {
-    let mut by_id: HashMap<(String, String), usize> = HashMap::new();
+    let mut by_id: HashMap<(&str, &str), usize> = HashMap::new();
     for (index, span) in spans.iter().enumerate() {
-        by_id.entry((span.trace.clone(), span.id.clone())).or_insert(index);
+        by_id.entry((&span.trace, &span.id)).or_insert(index);
     }
-    for index in 0..spans.len() {
-        let Some(parent) = spans[index].parent_id.clone() else { continue };
-        let parent = by_id.get(&(spans[index].trace.clone(), parent)).copied();
-        spans[index].parent = parent.filter(|&parent| parent != index);
+    let parent = |(index, span): (usize, &Span)| {
+        let parent = by_id.get(&(span.trace.as_str(), span.parent_id.as_deref()?)).copied();
+        parent.filter(|&parent| parent != index)
+    };
+    let parents: Vec<Option<usize>> = spans.iter().enumerate().map(parent).collect();
+    for (span, parent) in spans.iter_mut().zip(parents) {
+        span.parent = parent;
     }
     cut_circles(spans);
 }
@@ -432,10 +441,10 @@ fn one_call_per_tool_call(spans: &mut [Span]) {
     let within: Vec<Option<String>> = from_parents(spans, |index, parent: Option<&Option<String>>| {
         spans[index].tool.clone().or_else(|| parent.cloned().flatten())
     });
-    for index in 0..spans.len() {
-        let around = spans[index].parent.and_then(|parent| within[parent].as_ref());
-        if is_mcp(&spans[index]) && around.is_some() && around == spans[index].tool.as_ref() {
-            spans[index].tool = None;
+    for span in spans {
+        let around = span.parent.and_then(|parent| within[parent].as_ref());
+        if is_mcp(span) && around.is_some() && around == span.tool.as_ref() {
+            span.tool = None;
         }
     }
 }

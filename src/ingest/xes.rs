@@ -59,6 +59,8 @@ struct State {
     /// Elements within a part of the log that holds no events (`global`, `extension`, `classifier`).
     outside: usize,
     depth: usize,
+    /// Was there a `log`?
+    log: bool,
     traces: u64,
     trace: Map<String, Value>,
     event: Map<String, Value>,
@@ -77,6 +79,7 @@ pub(super) fn read(feed: &mut Feed<'_>, source: Source) -> Step {
         attributes: Vec::new(),
         outside: 0,
         depth: 0,
+        log: false,
         traces: 0,
         trace: Map::new(),
         event: Map::new(),
@@ -123,6 +126,9 @@ fn elements(
             Ok(Xml::Eof) if state.depth > 0 => {
                 return feed.problem_help(line(), "broken XML: cut short", "the events before that are read");
             }
+            Ok(Xml::Eof) if !state.log => {
+                return feed.problem(line(), "no `log` element, expected an XES log");
+            }
             Ok(Xml::Eof) => return Ok(()),
             Ok(_) => {}
             Err(error) => {
@@ -145,7 +151,7 @@ impl State {
         let name = tag.local_name();
         let name: &str = name.as_ref();
         match name {
-            "log" => {}
+            "log" => self.log = true,
             "trace" => {
                 self.scope = Scope::Trace;
                 self.traces += 1;

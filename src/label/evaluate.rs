@@ -50,15 +50,15 @@ impl Expression {
     /// and the text `"42"` are one key: logs often mix them. A list or an object is one key, its compact JSON with
     /// sorted fields: `per = "[args.from, args.to]"` has a monitor for each pair.
     #[must_use]
-    pub fn key(&self, event: &Event) -> Option<String> {
+    pub fn key<'a>(&'a self, event: &'a Event) -> Option<Cow<'a, str>> {
         let value = Evaluation { event, letter: &[], locals: Vec::new() }.value(&self.root).ok()?;
         match value {
             Value::Null => None,
-            Value::Text(text) => Some(text.into_owned()),
+            Value::Text(text) => Some(text),
             other => {
                 let mut out = String::new();
                 other.write(&mut out);
-                Some(out)
+                Some(Cow::Owned(out))
             }
         }
     }

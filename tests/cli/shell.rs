@@ -93,3 +93,30 @@ fn explain_says_what_a_rule_means() {
     let ran = run(&["explain", &policy, "anwser"]);
     assert!(ran.code == 2 && ran.err.contains("did you mean `answer`?"), "{ran:?}");
 }
+
+/// The first command of the README, from the folder of the project.
+#[test]
+fn the_example_of_the_readme_runs() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let (policy, log) = ("corpora/examples/support.toml", "corpora/examples/support.jsonl");
+    assert!(readme.contains(&format!("cargo run --release -- check {policy} {log}\n")));
+    let output = binary().current_dir(root).args(["check", policy, log, "--json"]).output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(1), 0), "{output:?}");
+    let out = String::from_utf8(output.stdout).unwrap();
+    let broken: Vec<String> = super::Ran { code: 1, out, err: String::new() }
+        .verdicts()
+        .into_iter()
+        .filter(|v| v.contains("violated"))
+        .collect();
+    assert_eq!(
+        broken,
+        [
+            "ticket-1042 identity-first violated 1",
+            "ticket-1042 approval-for-large-refunds violated 1",
+            "ticket-1042 customer-is-told violated end",
+            "ticket-1042 look-before-refund[B-3] violated 3",
+            "ticket-1043 no-card-data-out violated 4",
+        ]
+    );
+}

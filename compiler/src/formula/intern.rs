@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Core, FALSE, FormulaId, TRUE};
+use super::{Core, FALSE, FormulaId, Law, TRUE};
 use crate::dd::hasher;
 
 /// Facts about a formula that are asked often.
@@ -58,7 +58,9 @@ impl Formulas {
             if seen.insert(id) {
                 sum += match *self.core(id) {
                     Core::Next { steps, .. } => u64::from(steps),
-                    Core::Until { last: Some(last), .. } | Core::Release { last: Some(last), .. } => u64::from(last),
+                    Core::Until { last: Some(last), .. } | Core::Release { last: Some(last), .. } => {
+                        u64::from(last)
+                    }
                     _ => 0,
                 };
                 stack.extend(self.children(id));
@@ -88,7 +90,9 @@ impl Formulas {
             Core::False | Core::True | Core::Literal { .. } | Core::And(_) | Core::Or(_) => {
                 Facts { propositional: true, past: false }
             }
-            Core::Next { .. } | Core::Until { .. } | Core::Release { .. } => Facts { propositional: false, past: false },
+            Core::Next { .. } | Core::Until { .. } | Core::Release { .. } => {
+                Facts { propositional: false, past: false }
+            }
             Core::Yesterday { .. } | Core::Since { .. } | Core::Trigger { .. } => {
                 Facts { propositional: false, past: true }
             }
@@ -132,11 +136,13 @@ impl Formulas {
         }
         flat.sort_unstable();
         flat.dedup();
-        let joined: Vec<FormulaId> = flat.iter().copied().filter_map(|id| self.joinable(conjunction, id)).collect();
+        let joined: Vec<FormulaId> =
+            flat.iter().copied().filter_map(|id| self.joinable(conjunction, id)).collect();
         if joined.len() > 1 {
             flat.retain(|&id| self.joinable(conjunction, id).is_none());
             let inner = self.nary(conjunction, joined);
-            let outer = if conjunction { self.release(None, FALSE, inner) } else { self.until(None, TRUE, inner) };
+            let outer =
+                if conjunction { self.release(None, FALSE, inner) } else { self.until(None, TRUE, inner) };
             flat.push(outer);
             return self.nary(conjunction, flat);
         }
@@ -161,8 +167,12 @@ impl Formulas {
     /// The `g` of a `G g` (in a conjunction) or `F g` (in a disjunction) when `g` is propositional.
     fn joinable(&self, conjunction: bool, id: FormulaId) -> Option<FormulaId> {
         match *self.core(id) {
-            Core::Release { last: None, lhs: FALSE, rhs } if conjunction && self.is_propositional(rhs) => Some(rhs),
-            Core::Until { last: None, lhs: TRUE, rhs } if !conjunction && self.is_propositional(rhs) => Some(rhs),
+            Core::Release { last: None, lhs: FALSE, rhs } if conjunction && self.is_propositional(rhs) => {
+                Some(rhs)
+            }
+            Core::Until { last: None, lhs: TRUE, rhs } if !conjunction && self.is_propositional(rhs) => {
+                Some(rhs)
+            }
             _ => None,
         }
     }
@@ -181,7 +191,13 @@ impl Formulas {
     }
 
     /// `lhs U[first,last] rhs`: with a lower bound, `lhs` holds up to there and the rest starts there.
-    pub(crate) fn until_from(&mut self, first: u32, last: Option<u32>, lhs: FormulaId, rhs: FormulaId) -> FormulaId {
+    pub(crate) fn until_from(
+        &mut self,
+        first: u32,
+        last: Option<u32>,
+        lhs: FormulaId,
+        rhs: FormulaId,
+    ) -> FormulaId {
         let rest = self.until(last.map(|l| l.saturating_sub(first)), lhs, rhs);
         if first == 0 {
             return rest;
@@ -192,7 +208,13 @@ impl Formulas {
     }
 
     /// `lhs R[first,last] rhs`, the dual of [`Formulas::until_from`].
-    pub(crate) fn release_from(&mut self, first: u32, last: Option<u32>, lhs: FormulaId, rhs: FormulaId) -> FormulaId {
+    pub(crate) fn release_from(
+        &mut self,
+        first: u32,
+        last: Option<u32>,
+        lhs: FormulaId,
+        rhs: FormulaId,
+    ) -> FormulaId {
         let rest = self.release(last.map(|l| l.saturating_sub(first)), lhs, rhs);
         if first == 0 {
             return rest;
@@ -234,7 +256,9 @@ impl Formulas {
         if last.is_none() {
             match *self.core(rhs) {
                 Core::Release { last: None, lhs: l, .. } if l == lhs => return rhs,
-                Core::Release { last: None, rhs: r, .. } if lhs == FALSE => return self.release(None, FALSE, r),
+                Core::Release { last: None, rhs: r, .. } if lhs == FALSE => {
+                    return self.release(None, FALSE, r);
+                }
                 Core::And(ref fs) if lhs == FALSE && !self.is_propositional(rhs) => {
                     let fs = fs.to_vec();
                     let parts: Vec<_> = fs.into_iter().map(|f| self.release(None, FALSE, f)).collect();
@@ -244,6 +268,44 @@ impl Formulas {
             }
         }
         self.intern(Core::Release { last, lhs, rhs })
+    }
+
+    /// How an until or release unfolds. `f W g`, kept as `g R (f | g)`, unfolds to `g | (f & X ..)`: the operands apart are
+    /// simpler than their disjunction. Likewise `f M g`, kept as `g U (f & g)`.
+    pub(crate) fn law(&mut self, id: FormulaId) -> Option<Law> {
+        let (until, last, lhs, rhs) = match *self.core(id) {
+            Core::Until { last, lhs, rhs } => (true, last, lhs, rhs),
+            Core::Release { last, lhs, rhs } => (false, last, lhs, rhs),
+            _ => return None,
+        };
+        let rest = match last {
+            None => id,
+            Some(last) if until => self.until(Some(last - 1), lhs, rhs),
+            Some(last) => self.release(Some(last - 1), lhs, rhs),
+        };
+        let apart = match self.core(rhs) {
+            Core::And(fs) if until => self.without(fs, lhs, true),
+            Core::Or(fs) if !until => self.without(fs, lhs, false),
+            _ => None,
+        };
+        Some(match apart {
+            None => Law { conjunction: !until, outer: rhs, inner: lhs, rest, weak: !until },
+            Some(others) => {
+                let inner = if until { self.and(others) } else { self.or(others) };
+                Law { conjunction: until, outer: lhs, inner, rest, weak: !until }
+            }
+        })
+    }
+
+    /// The operands `fs` of a conjunction or disjunction that are not those of `part`, if those are all there.
+    fn without(&self, fs: &[FormulaId], part: FormulaId, conjunction: bool) -> Option<Vec<FormulaId>> {
+        let parts: &[FormulaId] = match self.core(part) {
+            Core::And(ps) if conjunction => ps,
+            Core::Or(ps) if !conjunction => ps,
+            _ => &[part],
+        };
+        let all = parts.iter().all(|p| fs.binary_search(p).is_ok());
+        all.then(|| fs.iter().copied().filter(|f| parts.binary_search(f).is_err()).collect())
     }
 
     pub(crate) fn yesterday(&mut self, strong: bool, arg: FormulaId) -> FormulaId {

@@ -23,21 +23,56 @@ pub(crate) enum Core {
     False,
     True,
     /// A proposition or its negation.
-    Literal { prop: u32, positive: bool },
+    Literal {
+        prop: u32,
+        positive: bool,
+    },
     /// At least two operands, sorted, none of them `And`.
     And(Box<[FormulaId]>),
     /// At least two operands, sorted, none of them `Or`.
     Or(Box<[FormulaId]>),
     /// `steps >= 1` positions on; past the end `!strong`.
-    Next { strong: bool, steps: u32, arg: FormulaId },
+    Next {
+        strong: bool,
+        steps: u32,
+        arg: FormulaId,
+    },
     /// `lhs U[0,last] rhs`; a later lower bound is rewritten.
-    Until { last: Option<u32>, lhs: FormulaId, rhs: FormulaId },
+    Until {
+        last: Option<u32>,
+        lhs: FormulaId,
+        rhs: FormulaId,
+    },
     /// `lhs R[0,last] rhs`, the dual of `Until`.
-    Release { last: Option<u32>, lhs: FormulaId, rhs: FormulaId },
+    Release {
+        last: Option<u32>,
+        lhs: FormulaId,
+        rhs: FormulaId,
+    },
     /// The previous position; before the first `!strong`.
-    Yesterday { strong: bool, arg: FormulaId },
+    Yesterday {
+        strong: bool,
+        arg: FormulaId,
+    },
     /// `lhs S rhs`
-    Since { lhs: FormulaId, rhs: FormulaId },
+    Since {
+        lhs: FormulaId,
+        rhs: FormulaId,
+    },
     /// `lhs T rhs`, the dual of `Since`.
-    Trigger { lhs: FormulaId, rhs: FormulaId },
+    Trigger {
+        lhs: FormulaId,
+        rhs: FormulaId,
+    },
+}
+
+/// The expansion law of a future operator other than next: `outer | (inner & X rest)`, or with `conjunction`
+/// `outer & (inner | X rest)`, where the next is weak if `weak`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Law {
+    pub(crate) conjunction: bool,
+    pub(crate) outer: FormulaId,
+    pub(crate) inner: FormulaId,
+    pub(crate) rest: FormulaId,
+    pub(crate) weak: bool,
 }

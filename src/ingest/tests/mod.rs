@@ -1,8 +1,14 @@
 //! Tests over whole files.
 
 mod chats;
+mod damage;
+mod inputs;
 mod jsonl;
+mod protocols;
 mod reference;
+mod sessions;
+mod tables;
+mod traces;
 
 use std::io::Cursor;
 use std::path::PathBuf;

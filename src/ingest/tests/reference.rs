@@ -12,10 +12,7 @@ use super::super::{Event, Kind, Status};
 use super::{read, read_with};
 
 pub(super) fn folder() -> Option<PathBuf> {
-    let folder = match std::env::var_os("TRACELAW_REFERENCE") {
-        Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/reference"),
-    };
+    let folder = tracelaw_corpora::reference_folder()?;
     folder.join("real").is_dir().then_some(folder)
 }
 
