@@ -8,6 +8,12 @@
 //! compilations in this process, from the parsed formula to the words of the automaton. The peers' times are those
 //! recorded in the reference: best of their repeats where they have some, else the first run, on another day and a busier machine, so they
 //! give orders of magnitude. The state counts are checked: this is a test as well.
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a bench that cannot go on has failed"
+)]
 
 use std::{
     collections::{BTreeMap, HashMap},

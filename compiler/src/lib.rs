@@ -17,6 +17,7 @@ mod desugar;
 pub mod diag;
 mod emit;
 mod error;
+pub mod explain;
 mod formula;
 mod library;
 mod machine;

@@ -10,6 +10,8 @@
 //! an earlier node, so every walk ends. The value is a class (dense form) or an entry (diagram form). An entry is
 //! `2 * target + breach`. States are ordered by verdict: `0 .. first pending` are violated, and so on.
 
+use core::ops::ControlFlow;
+
 use crate::{Letter, LoadError, Verdict};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"tlwA");
@@ -155,15 +157,20 @@ impl<W: AsRef<[u32]>> Automaton<W> {
         Step { state: entry >> 1, breach: entry & 1 != 0 }
     }
 
-    /// Calls `edge(cube, entry)` for each path of the diagram that gives the successors of `state`; `cube` lists
-    /// the propositions the path tests with the value each must have. For reports and drawings.
-    pub fn edges(&self, state: u32, edge: &mut dyn FnMut(&[(u32, bool)], Step)) {
+    /// Calls `edge(cube, entry)` for each path of the diagram that gives the successors of `state`, until it breaks off,
+    /// which the return value then says; `cube` lists the propositions the path tests with the value each must have. For
+    /// reports and drawings.
+    pub fn edges(
+        &self,
+        state: u32,
+        edge: &mut dyn FnMut(&[(u32, bool)], Step) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         if state >= self.state_len {
-            return;
+            return ControlFlow::Continue(());
         }
         let root = if self.class_len == 0 { self.word(self.body + state as usize) } else { self.word(9) };
         let mut cube = [(0u32, false); MAX_PATH];
-        self.edges_below(state, root, &mut cube, 0, edge);
+        self.edges_below(state, root, &mut cube, 0, edge)
     }
 
     fn edges_below(
@@ -172,8 +179,8 @@ impl<W: AsRef<[u32]>> Automaton<W> {
         reference: u32,
         cube: &mut [(u32, bool); MAX_PATH],
         depth: usize,
-        edge: &mut dyn FnMut(&[(u32, bool)], Step),
-    ) {
+        edge: &mut dyn FnMut(&[(u32, bool)], Step) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         if reference & TERMINAL != 0 {
             let value = reference & !TERMINAL;
             let entry = if self.class_len == 0 {
@@ -181,16 +188,19 @@ impl<W: AsRef<[u32]>> Automaton<W> {
             } else {
                 self.word(self.body + state as usize * self.class_len as usize + value as usize)
             };
-            edge(cube.get(..depth).unwrap_or(&[]), Step { state: entry >> 1, breach: entry & 1 != 0 });
-            return;
+            return edge(
+                cube.get(..depth).unwrap_or(&[]),
+                Step { state: entry >> 1, breach: entry & 1 != 0 },
+            );
         }
         let at = HEADER + reference as usize * 3;
         for (value, child) in [(false, self.word(at + 1)), (true, self.word(at + 2))] {
             if let Some(slot) = cube.get_mut(depth) {
                 *slot = (self.word(at), value);
-                self.edges_below(state, child, cube, depth + 1, edge);
+                self.edges_below(state, child, cube, depth + 1, edge)?;
             }
         }
+        ControlFlow::Continue(())
     }
 
     #[inline]
