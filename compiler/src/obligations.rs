@@ -104,7 +104,7 @@ impl Obligations {
             family.base = base as u32;
             base += u64::from(family.max);
         }
-        if base > max_states as u64 * 2 + 65_536 {
+        if base > (max_states as u64).saturating_mul(2).saturating_add(65_536) {
             return Err(BuildError::new(Kind::States { limit: max_states }));
         }
         obligations.encode_languages(related)?;

@@ -81,7 +81,10 @@ impl<'a> Translator<'a> {
             _ if self.formulas.is_propositional(id) => {
                 let mut unit = Unit::new(self, id)?;
                 let root = unit.successor(id)?;
-                Mtdfa::one_step(root)
+                match value(root) {
+                    Some(decided) => Mtdfa::constant(decided >> 1 == ACCEPT),
+                    None => Mtdfa::one_step(root),
+                }
             }
             Core::And(fs) => self.combine(true, &fs)?,
             Core::Or(fs) => self.combine(false, &fs)?,
