@@ -106,6 +106,9 @@ impl Dd {
             }
             slot = (slot + 1) & mask;
         }
+        if self.nodes.len() >= self.limits.max_nodes {
+            return Err(BuildError::new(Kind::Nodes { limit: self.limits.max_nodes }));
+        }
         let index = self.nodes.len() as u32;
         self.nodes.push(Node { var, lo, hi });
         self.table[slot] = (hash, index);
@@ -115,7 +118,7 @@ impl Dd {
         Ok(index)
     }
 
-    /// Doubles the table. Limits are looked at here and every few thousand states: often enough, and free.
+    /// Doubles the table. The clock is looked at here and every thousand states: often enough, and free.
     fn grow(&mut self) -> Result<(), BuildError> {
         self.check_budget(0)?;
         let size = self.table.len() * 2;
@@ -132,9 +135,6 @@ impl Dd {
 
     /// Whether the work may go on; `states` is how many states there are so far.
     pub(crate) fn check_budget(&self, states: usize) -> Result<(), BuildError> {
-        if self.nodes.len() > self.limits.max_nodes {
-            return Err(BuildError::new(Kind::Nodes { limit: self.limits.max_nodes }));
-        }
         if states > self.limits.max_states {
             return Err(BuildError::new(Kind::States { limit: self.limits.max_states }));
         }
