@@ -126,18 +126,18 @@ impl BinaryOp for And {
     }
 }
 
-/// The edge under a letter that cannot occur.
-const NOWHERE: u32 = (1 << 31) - 1;
-
 /// Sends the impossible letters nowhere.
-struct Restrict;
+struct Restrict {
+    nowhere: u32,
+}
 
 impl BinaryOp for Restrict {
     const COMMUTES: bool = false;
-    fn shortcut(&self, _: Ref, possible: Ref) -> Option<Ref> {
+    fn shortcut(&self, root: Ref, possible: Ref) -> Option<Ref> {
         match value(possible) {
-            Some(0) => Some(terminal(NOWHERE)),
-            _ => None,
+            Some(0) => Some(terminal(self.nowhere)),
+            Some(_) => Some(root),
+            None => None,
         }
     }
     fn leaf(&mut self, edge: u32, _: u32) -> Result<u32, BuildError> {
@@ -146,6 +146,11 @@ impl BinaryOp for Restrict {
 }
 
 impl Machine {
+    /// The value of a terminal that stands for no edge.
+    fn nowhere(&self) -> u32 {
+        self.edges.len() as u32
+    }
+
     /// Writes the edges into the diagrams, so that a terminal's value is its edge.
     pub(crate) fn settle(&mut self, dd: &mut Dd) -> Result<(), BuildError> {
         let mut memo = dd::memo();
@@ -161,13 +166,14 @@ impl Machine {
     /// # Complexity
     /// O(edges).
     pub(crate) fn judge(&mut self, dd: &mut Dd, possible: Ref) -> Result<(), BuildError> {
+        let nowhere = self.nowhere();
         let mut cache = Cache::new();
         let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.roots.len()];
         for (state, &root) in self.roots.iter().enumerate() {
-            let root = dd.apply(&mut Restrict, &mut cache, root, possible)?;
+            let root = dd.apply(&mut Restrict { nowhere }, &mut cache, root, possible)?;
             let mut leaves = Vec::new();
             dd.leaves(&mut dd::Visited::default(), root, &mut leaves);
-            for edge in leaves.into_iter().filter(|&e| e != NOWHERE) {
+            for edge in leaves.into_iter().filter(|&e| e != nowhere) {
                 before[(edge >> 1) as usize].push(state as u32);
             }
         }
@@ -198,11 +204,17 @@ impl Machine {
 
     /// Whether no non-empty trace over the possible letters violates the formula, and whether none satisfies it.
     pub(crate) fn one_sided(&self, dd: &mut Dd, possible: Ref) -> Result<(bool, bool), BuildError> {
-        let root = dd.apply(&mut Restrict, &mut Cache::new(), self.roots[self.initial as usize], possible)?;
+        let nowhere = self.nowhere();
+        let root = dd.apply(
+            &mut Restrict { nowhere },
+            &mut Cache::new(),
+            self.roots[self.initial as usize],
+            possible,
+        )?;
         let mut edges = Vec::new();
         dd.leaves(&mut dd::Visited::default(), root, &mut edges);
         let all = |v: Verdict| {
-            edges.iter().all(|&e| e == NOWHERE || self.verdicts[(self.edges[e as usize] >> 1) as usize] == v)
+            edges.iter().all(|&e| e == nowhere || self.verdicts[(self.edges[e as usize] >> 1) as usize] == v)
         };
         Ok((all(Verdict::Satisfied), all(Verdict::Violated)))
     }
@@ -275,20 +287,14 @@ impl Machine {
     /// Leaves out what no possible trace reaches and merges what no possible trace tells apart. Impossible letters then
     /// stay in their state.
     pub(crate) fn reduce(&mut self, dd: &mut Dd, possible: Ref) -> Result<(), BuildError> {
-        if possible != terminal(1) {
-            let mut cache = Cache::new();
-            for root in &mut self.roots {
-                *root = dd.apply(&mut Restrict, &mut cache, *root, possible)?;
-            }
-        }
         // "Nowhere" is one more state, equal to none.
-        let nowhere = self.roots.len() as u32;
-        let mut memo = dd::memo();
+        let (nowhere, lost_state) = (self.nowhere(), self.roots.len());
+        let mut cache = Cache::new();
         let mut roots = Vec::with_capacity(self.roots.len() + 1);
         for &root in &self.roots {
-            roots.push(dd.map(&mut memo, root, &mut |e| Ok(if e == NOWHERE { nowhere << 1 } else { e }))?);
+            roots.push(dd.apply(&mut Restrict { nowhere }, &mut cache, root, possible)?);
         }
-        roots.push(terminal(nowhere << 1));
+        roots.push(terminal(nowhere));
         let labels: Vec<u32> = self.verdicts.iter().map(|&v| v as u32).chain([4]).collect();
         let graph = Graph::new(dd, &roots);
         let classes = graph.refine(&labels);
@@ -296,9 +302,11 @@ impl Machine {
         for (s, &c) in classes.of.iter().enumerate().rev() {
             members[c as usize] = s as u32;
         }
+        // Stands for "nowhere" until the number of states is known.
+        const LOST: u32 = (1 << 31) - 1;
         let mut numbers: HashMap<u32, u32, ahash::RandomState> = HashMap::with_hasher(hasher());
         let start = classes.of[self.initial as usize];
-        let lost = classes.of[nowhere as usize];
+        let lost = classes.of[lost_state];
         let mut order = vec![start];
         numbers.insert(start, 0);
         let mut reduced = Vec::new();
@@ -307,7 +315,7 @@ impl Machine {
             let root = dd.map(&mut memo, roots[members[class as usize] as usize], &mut |edge| {
                 let target = classes.of[(edge >> 1) as usize];
                 if target == lost {
-                    return Ok(NOWHERE);
+                    return Ok(LOST);
                 }
                 let next = order.len() as u32;
                 let number = *numbers.entry(target).or_insert_with(|| {
@@ -325,7 +333,7 @@ impl Machine {
         if possible != terminal(1) {
             for (s, root) in self.roots.iter_mut().enumerate() {
                 let stay = (s as u32) << 1;
-                *root = dd.map(&mut dd::memo(), *root, &mut |e| Ok(if e == NOWHERE { stay } else { e }))?;
+                *root = dd.map(&mut dd::memo(), *root, &mut |e| Ok(if e == LOST { stay } else { e }))?;
             }
         }
         Ok(())

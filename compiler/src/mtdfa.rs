@@ -80,7 +80,7 @@ pub(crate) fn product(
         if op.pairs.len() > cap {
             return Err(BuildError::new(Kind::States { limit: cap }));
         }
-        if next % 1024 == 0 {
+        if next.is_multiple_of(1024) {
             dd.check_budget(0)?;
         }
         let root = dd.apply(&mut op, &mut cache, a.roots[p as usize], b.roots[q as usize])?;

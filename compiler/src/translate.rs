@@ -156,7 +156,12 @@ impl Plan {
     /// An operand that does not look back and has a small automaton becomes part of the library; any other is taken
     /// apart further. What is propositional is owed only where something is asked of the next position (`next`);
     /// elsewhere the letter decides it.
-    fn attach(&mut self, translator: &mut Translator<'_>, id: FormulaId, next: bool) -> Result<(), BuildError> {
+    fn attach(
+        &mut self,
+        translator: &mut Translator<'_>,
+        id: FormulaId,
+        next: bool,
+    ) -> Result<(), BuildError> {
         if translator.formulas.is_propositional(id) && !next {
             return Ok(());
         }
@@ -274,7 +279,7 @@ impl<'t, 'a> Unit<'t, 'a> {
         let mut reached = initial;
         while roots.len() <= reached as usize {
             check_states(self.owed.len(), self.translator.cap)?;
-            if roots.len() % 1024 == 0 {
+            if roots.len().is_multiple_of(1024) {
                 self.translator.dd.check_budget(0)?;
             }
             let owed = self.owed[roots.len()];
@@ -490,7 +495,7 @@ impl<'t, 'a> Unit<'t, 'a> {
         let mut roots = sinks();
         while let Some((owed, memory)) = states.list.get(roots.len() - 2).cloned() {
             check_states(states.list.len(), self.translator.cap)?;
-            if roots.len() % 1024 == 0 {
+            if roots.len().is_multiple_of(1024) {
                 self.translator.dd.check_budget(0)?;
             }
             self.memory = memory;
