@@ -153,7 +153,7 @@ fn check(ast: &Ast, vocabulary: &[String], alphabet: &Alphabet, defined: &Define
 }
 
 /// How many letters ahead the definition is asked, by the number of propositions.
-const DEPTHS: [usize; 4] = [0, 7, 4, 3];
+const DEPTHS: [usize; 5] = [0, 7, 4, 3, 2];
 
 fn alphabets(props: usize) -> Vec<Alphabet> {
     let one_of_all = Alphabet { one_of_all: true, ..Alphabet::default() };
@@ -212,7 +212,7 @@ fn all_formulas_of_depth_one() {
 fn random_formulas() {
     let formulas = (0..1_500).map(|seed| {
         let mut random = Random::new(seed);
-        let props = 1 + random.below(3);
+        let props = 1 + random.below(4);
         let size = 3 + random.below(10);
         (random.formula_of_size(&generate::names(props), size), props)
     });
@@ -282,6 +282,11 @@ fn ties_go_to_fewer_made_true_then_to_the_first_letter() {
     let rule = "(!a & !b & X c) | (a & b & X d)";
     assert_eq!(breaches(rule, AfterViolation::Repair, &["a", "b", "c", "d"], &["a", "c"]), [1]);
     assert_eq!(breaches(rule, AfterViolation::Repair, &["a", "b", "c", "d"], &["a", "d"]), [1, 2]);
+    // {b, c, d} may become {a, b, c}, letter 7 with one made true, or {d}, letter 8 with none: fewer made true come first.
+    let rule = "(a & b & c & !d & X e) | (!a & !b & !c & d & X f)";
+    let names = ["a", "b", "c", "d", "e", "f"];
+    assert_eq!(breaches(rule, AfterViolation::Repair, &names, &["b c d", "f"]), [1]);
+    assert_eq!(breaches(rule, AfterViolation::Repair, &names, &["b c d", "e"]), [1, 2]);
     // {} may become {a}, letter 1, or {b}, letter 2.
     let rule = "(a & !b & X c) | (!a & b & X d)";
     assert_eq!(breaches(rule, AfterViolation::Repair, &["a", "b", "c", "d"], &["", "c"]), [1]);
