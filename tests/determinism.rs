@@ -20,7 +20,7 @@ fn formulas(count: u64) -> Vec<Ast> {
 fn options(i: usize) -> Options {
     let limits = Limits { max_states: 2_000, max_nodes: 1 << 18, max_time: None };
     let after_violation = [None, Some(AfterViolation::Repair), Some(AfterViolation::Restart)][i % 3];
-    let exclusive = if i % 2 == 0 { Vec::new() } else { vec![vec![0, 2], vec![1, 3]] };
+    let exclusive = if i.is_multiple_of(2) { Vec::new() } else { vec![vec![0, 2], vec![1, 3]] };
     Options { after_violation, exclusive, limits, ..Options::default() }
 }
 

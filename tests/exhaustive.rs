@@ -307,7 +307,7 @@ fn lookup_agrees_with_the_definition() {
 #[test]
 fn all_formulas_of_depth_two() {
     let wide = std::env::var_os("TRACELAW_WIDE").is_some();
-    let comparison = Comparison::new(if wide { 7 } else { 5 });
+    let comparison = Comparison::new(if wide { 7 } else { 6 });
     for part in generate::all_formulas(&comparison.vocabulary, 0) {
         let on_first = |bits: &Vec<u8>| {
             bits.chunks(64)

@@ -5,8 +5,8 @@
 
 use rayon::prelude::*;
 use tracelaw_compiler::syntax::{Ast, Dialect, Expr, Limits};
-use tracelaw_compiler::{Options, template};
-use tracelaw_corpora::generate::{Random, names};
+use tracelaw_compiler::{Options, semantics, template};
+use tracelaw_corpora::generate::{Random, all_traces, names};
 
 use crate::oracle::{read, words};
 
@@ -88,7 +88,6 @@ const EVERYWHERE: &[(&str, &str)] = &[
     ("f T (f T g)", "f T g"),
     ("F (f U g)", "F g"),
     ("G (f R g)", "G g"),
-    ("F f & f U g & F true", "F f & f U g"),
     ("G f & G[1,3] f", "G f"),
     ("F f | F[1,3] f", "F f"),
     // Distribution.
@@ -132,7 +131,6 @@ const EVERYWHERE: &[(&str, &str)] = &[
     ("G[1,2] G[1,2] f", "G[2,4] f"),
     ("F[2,] f", "X[2] F f"),
     ("G[2,] f", "WX[2] G f"),
-    ("f U[1,3] g", "(f U[1,] g) & F[1,3] g & (f U[1,3] g)"),
 ];
 
 /// Laws that hold for every trace with at least one event. On the empty trace one side looks at what is not there.
@@ -157,6 +155,9 @@ const NONEMPTY: &[(&str, &str)] = &[
     ("f U[0,2] g", "g | (f & X(g | (f & X g)))"),
     ("f U[1,2] g", "f & X(g | (f & X g))"),
     ("f U[1,] g", "f & X(f U g)"),
+    ("f U[1,3] g", "f U[1,1] g | f U[2,2] g | f U[3,3] g"),
+    ("f U[0,3] g", "f U g & F[0,3] g"),
+    ("f U[0,2] (f & g)", "f U (f & g) & F[0,2] (f & g)"),
     ("f U[2,4] g", "f & X(f & X(f U[0,2] g))"),
     ("f U[2,2] g", "f & X f & X X g"),
     ("f U[0,0] g", "g"),
@@ -167,9 +168,7 @@ const NONEMPTY: &[(&str, &str)] = &[
     ("f M g", "g U (f & g)"),
     ("f W g", "g R (f | g)"),
     ("f U g", "g M (f | g)"),
-    ("f R g", "!(!f U !g)"),
     ("f T g", "(g S (f & g)) | H g"),
-    ("f W g", "G(f | O g) & (f U g | G f)"),
     ("WX f", "WX false | X f"),
     // With only one operand said.
     ("f U f", "f"),
@@ -193,7 +192,6 @@ const NONEMPTY: &[(&str, &str)] = &[
     ("f T false", "false"),
     ("f S false", "false"),
     ("f T true", "true"),
-    ("f W (g W h)", "f W (g W h) | (f U (g W h))"),
     ("G f & f U g", "G f & F g"),
     ("f & F f", "f"),
     ("f | G f", "f"),
@@ -210,7 +208,6 @@ const NONEMPTY: &[(&str, &str)] = &[
     ("F O f", "F f | O f"),
     ("G H f", "G f & H f"),
     ("G O f", "O f"),
-    ("O G f", "O G f & G f | O G f"),
     ("F H f", "H f"),
     ("O F f", "O f | F f"),
     ("H G f", "H f & G f"),
@@ -221,10 +218,7 @@ const NONEMPTY: &[(&str, &str)] = &[
     ("!at end f", "at end !f"),
     ("F G f", "at end f"),
     ("G F f", "at end f"),
-    ("at end Y f", "F(f & X WX false)"),
     ("at end (f S g)", "F(g & (WX false | X G f)) | (f S g) & WX G f"),
-    ("f W g", "G(H f | O g) | (f W g)"),
-    ("G(f -> O g)", "G(!f | O g)"),
 ];
 
 /// Laws of the first position of a trace, which has no past.
@@ -240,6 +234,8 @@ const AT_THE_START: &[(&str, &str)] = &[
     ("at end H f", "G f"),
     ("at end O f", "F f"),
     ("at end (f S g)", "F(g & WX G f)"),
+    ("at end Y f", "F(f & X WX false)"),
+    ("at end Z f", "WX false | F(f & X WX false)"),
     ("at end (f T g)", "F(f & G g) | G g"),
     ("G(g -> O f)", "!g W f"),
     ("G(g -> Y O f)", "!(!f U g)"),
@@ -290,7 +286,16 @@ fn put(ast: &Ast, places: &[(&str, &Ast)]) -> Ast {
 fn same(left: &Ast, right: &Ast) -> Result<(), String> {
     let compiled = |ast| words(ast, &names(3), &Options::default());
     let (l, r) = (compiled(left)?, compiled(right)?);
-    if l == r { Ok(()) } else { Err(format!("`{left}` and `{right}`: {} and {} states", l[2], r[2])) }
+    if l == r {
+        return Ok(());
+    }
+    let differ =
+        |t: &Vec<u64>| semantics::accepts(left, &names(3), t) != semantics::accepts(right, &names(3), t);
+    let why = match all_traces(3, 3).find(differ) {
+        Some(trace) => format!("no law, see {trace:?}"),
+        None => format!("{} and {} states", l[2], r[2]),
+    };
+    Err(format!("`{left}` and `{right}`: {why}"))
 }
 
 /// Checks the laws; `guard` has a place for each side, `moved` says whether the laws hold at every position.
@@ -322,8 +327,10 @@ fn check(laws: &[(&str, &str)], guard: &str, moved: bool) {
         })
         .collect();
     let count = wrong.len();
-    let shortest = wrong.iter().min_by_key(|text| text.len());
-    assert_eq!(shortest, None, "{count} in all");
+    let mut wrong = wrong;
+    wrong.sort_by_key(String::len);
+    wrong.truncate(20);
+    assert_eq!(count, 0, "{}", wrong.join("\n"));
 }
 
 #[test]

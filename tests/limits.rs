@@ -142,7 +142,7 @@ fn deep_formulas() {
     let left = |op: Binary| move |f: Ast, _: usize| node(Expr::Binary(op, Box::new(f), Box::new(leaf("b"))));
     let right = |op: Binary| {
         move |f: Ast, i: usize| {
-            let name = if i % 2 == 0 { "a" } else { "b" };
+            let name = if i.is_multiple_of(2) { "a" } else { "b" };
             node(Expr::Binary(op, Box::new(leaf(name)), Box::new(f)))
         }
     };
@@ -176,14 +176,14 @@ fn deep_formulas() {
     nests.extend(binaries.map(|op| Box::new(left(op)) as Nest));
     nests.extend(binaries.map(|op| Box::new(right(op)) as Nest));
     nests.push(Box::new(move |f: Ast, i: usize| {
-        let parts = vec![leaf(if i % 3 == 0 { "a" } else { "b" }), f];
-        node(if i % 2 == 0 { Expr::And(parts) } else { Expr::Or(parts) })
+        let parts = vec![leaf(if i.is_multiple_of(3) { "a" } else { "b" }), f];
+        node(if i.is_multiple_of(2) { Expr::And(parts) } else { Expr::Or(parts) })
     }));
     for (i, nest) in nests.iter().enumerate() {
         let started = Instant::now();
         let limits = Limits { max_time: Some(Duration::from_secs(1)), max_states: 5_000, max_nodes: 1 << 20 };
         let (text, result) = on_a_small_stack(|| {
-            let ast = (0..2_000).fold(leaf("a"), |f, level| nest(f, level));
+            let ast = (0..2_000).fold(leaf("a"), nest);
             let result = compile(&ast, &names(2), &Options { limits, ..Options::default() });
             (ast.to_string(), result.map(|compiled| compiled.stats.states))
         });
@@ -228,11 +228,13 @@ fn small_limits_on_anything() {
         let ast = random.formula_of_size(&names(3), size);
         let limits = Limits { max_states: random.below(20), max_nodes: random.below(200), max_time: None };
         match compile(&ast, &names(3), &Options { limits, ..Options::default() }) {
-            Ok(compiled) => assert!(
-                compiled.stats.nodes <= limits.max_nodes + 2,
-                "{ast}: {:?} {limits:?}",
-                compiled.stats
-            ),
+            // Nodes are looked at now and then: a few too many may have been made.
+            Ok(compiled) => {
+                let sizes = compiled.stats;
+                assert!(sizes.nodes <= limits.max_nodes + 4096, "{ast}: {sizes:?} {limits:?}");
+                // Splitting states by acceptance may double them.
+                assert!(sizes.plain_states <= 2 * limits.max_states + 3, "{ast}: {sizes:?} {limits:?}");
+            }
             Err(error) => assert!(error.is_state_limit() || error.is_node_limit(), "{ast}: {error}"),
         }
     }

@@ -12,7 +12,7 @@ use tracelaw_runtime::{Automaton, Letter, Step, Verdict};
 /// The formula a text says.
 pub(crate) fn read(text: &str) -> Ast {
     let limits = Limits { max_depth: Limits::DEEPEST, ..Limits::default() };
-    parse(text, Dialect::Tracelaw, &limits).unwrap_or_else(|report| Err(format!("{text}: {report}")).unwrap())
+    parse(text, Dialect::Tracelaw, &limits).unwrap_or_else(|report| panic!("{text}: {report}"))
 }
 
 /// The automaton's words, or why there is none.
@@ -160,8 +160,10 @@ impl Table {
 }
 
 /// The minimal complete automaton of a formula, made from the naive definition and nothing else: a state is what a
-/// prefix says about all continuations of up to `depth` letters. Exact when it turns out to have at most `depth + 1`
-/// states.
+/// prefix says about all continuations of up to `depth` letters.
+///
+/// Exact if the minimal automaton has at most `depth + 2` states: then continuations of `depth` letters tell apart
+/// whatever can be told apart.
 pub(crate) struct Defined {
     /// Whether the trace that led to the state is accepted.
     pub(crate) accepts: Vec<bool>,
@@ -170,17 +172,21 @@ pub(crate) struct Defined {
 }
 
 impl Defined {
-    /// `None` when the automaton is too large for the depth.
+    /// `None` when there are more states than that.
     pub(crate) fn of(ast: &Ast, vocabulary: &[String], depth: usize) -> Option<Defined> {
         let letters = 1_u64 << vocabulary.len();
         let continuations: Vec<Vec<u64>> = generate::all_traces(vocabulary.len(), depth).collect();
-        let mut known: HashMap<Vec<u64>, bool> = HashMap::new();
+        // A trace is known by the digits of a number that starts with a 1.
+        let mut known: HashMap<u64, bool> = HashMap::new();
+        let mut trace = Vec::new();
         let mut says = |prefix: &[u64]| -> Vec<bool> {
-            let all = continuations.iter().map(|continuation| [prefix, continuation].concat());
-            all.map(|trace| {
-                *known.entry(trace).or_insert_with_key(|t| semantics::accepts(ast, vocabulary, t))
-            })
-            .collect()
+            let all = continuations.iter().map(|continuation| {
+                trace.clear();
+                trace.extend(prefix.iter().chain(continuation));
+                let number = trace.iter().fold(1, |number, letter| number * letters + letter);
+                *known.entry(number).or_insert_with(|| semantics::accepts(ast, vocabulary, &trace))
+            });
+            all.collect()
         };
         let first = says(&[]);
         let mut defined = Defined { accepts: vec![first[0]], next: Vec::new() };
@@ -195,7 +201,7 @@ impl Defined {
                 let next = numbers.len();
                 let state = *numbers.entry(said).or_insert(next);
                 if state == next {
-                    if next > depth {
+                    if next > depth + 1 {
                         return None;
                     }
                     prefixes.push(longer);
