@@ -89,7 +89,8 @@ pub fn compile(formula: &Ast, vocabulary: &[String], options: &Options) -> Resul
     if counted > limit as u64 {
         return Err(BuildError::bound(counted, limit));
     }
-    let stack = desugar::depth(formula) * OPERATOR_FRAME + (counted as usize + vocabulary.len()) * DIAGRAM_FRAME;
+    let stack =
+        desugar::depth(formula) * OPERATOR_FRAME + (counted as usize + vocabulary.len()) * DIAGRAM_FRAME;
     let run = || Job::new(formula, vocabulary, options)?.run();
     if stack <= PLAIN_STACK {
         return run();

@@ -24,16 +24,9 @@ enum Shape {
     /// All languages of the library.
     Language,
     /// Counted by `steps`.
-    Next {
-        strong: bool,
-        arg: FormulaId,
-    },
+    Next { strong: bool, arg: FormulaId },
     /// Counted by `last`; `until` tells it from its dual.
-    Bounded {
-        until: bool,
-        lhs: FormulaId,
-        rhs: FormulaId,
-    },
+    Bounded { until: bool, lhs: FormulaId, rhs: FormulaId },
     /// Not counted.
     Single(FormulaId),
 }
@@ -259,9 +252,7 @@ impl Obligations {
                 let vars: Vec<u32> = (var..family.base + family.max).collect();
                 self.joined(&vars)
             }
-            Shape::Language | Shape::Next { .. } | Shape::Single(_) => {
-                self.joined(&[var])
-            }
+            Shape::Language | Shape::Next { .. } | Shape::Single(_) => self.joined(&[var]),
         }
     }
 

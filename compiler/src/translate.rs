@@ -156,7 +156,12 @@ impl Plan {
     /// An operand that does not look back and has a small automaton becomes part of the library; any other is taken
     /// apart further. What is propositional is owed only where something is asked of the next position (`next`);
     /// elsewhere the letter decides it.
-    fn attach(&mut self, translator: &mut Translator<'_>, id: FormulaId, next: bool) -> Result<(), BuildError> {
+    fn attach(
+        &mut self,
+        translator: &mut Translator<'_>,
+        id: FormulaId,
+        next: bool,
+    ) -> Result<(), BuildError> {
         if translator.formulas.is_propositional(id) && !next {
             return Ok(());
         }
