@@ -288,7 +288,8 @@ impl Visited {
     /// Whether this is the first visit.
     pub(crate) fn insert(&mut self, r: Ref) -> bool {
         let (set, bit) = match value(r) {
-            Some(v) => (&mut self.values, v),
+            // The greatest value, which stands for "no edge", would need a set of hundreds of megabytes: it comes first.
+            Some(v) => (&mut self.values, (v + 1) & (u32::MAX >> 1)),
             None => (&mut self.nodes, r),
         };
         let word = (bit >> 6) as usize;
@@ -352,5 +353,20 @@ impl Cache {
         for slot in old.into_iter().filter(|s| s[0] != EMPTY || s[1] != EMPTY) {
             self.slots[mix(slot[0], slot[1], 0) & (size - 1)] = slot;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Visited, terminal};
+
+    #[test]
+    fn no_edge_does_not_cost_a_set_over_all_values() {
+        let mut seen = Visited::default();
+        assert!(seen.insert(terminal((1 << 31) - 1)) && seen.insert(terminal(0)) && seen.insert(terminal(5)));
+        assert!(
+            !seen.insert(terminal((1 << 31) - 1)) && !seen.insert(terminal(0)) && !seen.insert(terminal(5))
+        );
+        assert!(seen.values.len() < 10);
     }
 }
