@@ -19,7 +19,7 @@ pub fn dot(compiled: &Compiled, vocabulary: &[String], title: &str) -> Result<St
     let title = dot_string(title);
     let mut out = format!(
         "digraph {title} {{\n  rankdir=LR;\n  label={title};\n  labelloc=t;\n  \
-         node [fontname=\"sans-serif\", style=filled];\n  edge [fontname=\"monospace\", fontsize=11];\n  \
+         node [fontname=\"Helvetica\", style=filled];\n  edge [fontname=\"Courier\", fontsize=11];\n  \
          start [shape=point];\n  start -> {};\n",
         automaton.initial()
     );

@@ -322,10 +322,10 @@ fn when_some(bounds: Bounds, now: Now) -> String {
 
 /// `G f` and its bounded forms.
 fn all(f: &Ast, bounds: Bounds, now: Now, depth: usize) -> Phrase {
-    if bounds == Bounds::UNBOUNDED {
-        if let Some(phrase) = always(f, now, depth) {
-            return phrase;
-        }
+    if bounds == Bounds::UNBOUNDED
+        && let Some(phrase) = always(f, now, depth)
+    {
+        return phrase;
     }
     let (event, one) = (now.event(), now.one());
     let when = match (bounds.first, bounds.last) {
