@@ -39,7 +39,7 @@ pub fn dot(compiled: &Compiled, vocabulary: &[String], title: &str) -> Result<St
     used.sort_unstable();
     used.dedup();
     out.push_str(
-        "  subgraph cluster_legend {\n    label=\"\";\n    style=dotted;\n    node [fontsize=10];\n",
+        "  subgraph cluster_legend {\n    label=\"\";\n    peripheries=0;\n    node [fontsize=9, margin=0.02];\n",
     );
     for verdict in used {
         line(&mut out, format_args!("    legend_{verdict} [{}, label=\"{verdict}\"];", look(verdict)));

@@ -410,7 +410,11 @@ fn every_template_has_a_sentence() {
 
 #[test]
 fn deep_formulas_end_in_a_formula() {
-    let deep = parse(&("G(a -> X ".repeat(200) + "a" + &")".repeat(200)));
-    let words = words(&deep);
-    assert!(words.contains("the formula `") && words.len() < 10_000, "{}", words.len());
+    for (open, close) in
+        [("G(a -> X ", ")"), ("!X[0] ", ""), ("!", ""), ("X[0] ", ""), ("!F !", ""), ("(b | X ", ")")]
+    {
+        let deep = parse(&format!("{}X a{}", open.repeat(190), close.repeat(190)));
+        let words = words(&deep);
+        assert!(words.contains("the formula `") && words.len() < 10_000, "{open}: {words}");
+    }
 }

@@ -228,7 +228,7 @@ fn unary(op: Unary, f: &Ast, now: Now, depth: usize) -> Phrase {
     let one = Bounds { first: 1, last: Some(1) };
     match op {
         Unary::Not => not(f, now, depth),
-        Unary::Next(0) | Unary::WeakNext(0) => say(f, now, depth),
+        Unary::Next(0) | Unary::WeakNext(0) => say(f, now, depth + 1),
         Unary::Next(1) => match &f.expr {
             Expr::Constant(true) => Phrase::timed(format!("an event comes after {}", now.one())),
             _ => next(f, now, depth),
@@ -400,7 +400,7 @@ fn last_event(f: &Ast) -> Option<Ast> {
 fn not(f: &Ast, now: Now, depth: usize) -> Phrase {
     match &f.expr {
         Expr::Constant(value) => say(&Ast::new(f.span, Expr::Constant(!value)), now, depth),
-        Expr::Unary(Unary::Not, inner) => say(inner, now, depth),
+        Expr::Unary(Unary::Not, inner) => say(inner, now, depth + 1),
         Expr::Unary(Unary::Next(k), inner) if *k > 0 => {
             unary(Unary::WeakNext(*k), &negation(inner), now, depth)
         }
