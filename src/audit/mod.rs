@@ -44,7 +44,7 @@ use crate::ingest::{Event, Place};
 use crate::policy::{Policy, Semantics};
 
 use monitor::{At, Keyed, Monitor};
-pub use plan::Plan;
+pub use plan::{Plan, one_sided, options};
 use plan::PlannedRule;
 
 /// One event that broke a rule, or the end of the session that left it open.

@@ -48,27 +48,15 @@ impl Plan {
         let mut errors = Report::new();
         let mut slots = 0..;
         for (rule, compiled) in policy.rules.iter().zip(compiled) {
-            let Compiled { automaton, never_violated, never_satisfied, stats, .. } = match compiled {
+            let compiled = match compiled {
                 Ok(compiled) => compiled,
                 Err(e) => {
                     errors.push(Diagnostic::error("limit", rule.span, format!("rule `{}`: {e}", rule.id)));
                     continue;
                 }
             };
-            let mut warn = |code, what: &str, help: &str| {
-                let message = format!("rule `{}` {what}", rule.id);
-                plan.warnings.push(Diagnostic::warning(code, rule.span, message).with_help(help));
-            };
-            if never_violated {
-                warn("never-violated", "cannot be violated by any session", "it can be left out");
-            }
-            if never_satisfied {
-                warn(
-                    "never-satisfied",
-                    "cannot be satisfied by any session that has a step",
-                    "it contradicts itself",
-                );
-            }
+            one_sided(rule, &compiled).into_iter().for_each(|warning| plan.warnings.push(warning));
+            let Compiled { automaton, stats, .. } = compiled;
             let stream = match &rule.steps {
                 None => 0,
                 Some(steps) => {
@@ -96,7 +84,33 @@ impl Plan {
     }
 }
 
+/// What is wrong with a rule that no session can violate, or none can satisfy.
+#[must_use]
+pub fn one_sided(rule: &Rule, compiled: &Compiled) -> Vec<Diagnostic> {
+    let warning = |code, what: &str, help: &str| {
+        Diagnostic::warning(code, rule.span, format!("rule `{}` {what}", rule.id)).with_help(help)
+    };
+    let mut warnings = Vec::new();
+    if compiled.never_violated {
+        warnings.push(warning("never-violated", "cannot be violated by any session", "it can be left out"));
+    }
+    if compiled.never_satisfied {
+        warnings.push(warning(
+            "never-satisfied",
+            "cannot be satisfied by any session that has a step",
+            "it contradicts itself",
+        ));
+    }
+    warnings
+}
+
 fn compile(policy: &Policy, rule: &Rule) -> Result<Compiled, tracelaw_compiler::BuildError> {
+    tracelaw_compiler::compile(&rule.formula, &policy.vocabulary, &options(policy, rule))
+}
+
+/// How a rule of the policy is compiled, over the policy's vocabulary.
+#[must_use]
+pub fn options(policy: &Policy, rule: &Rule) -> Options {
     let mut exclusive = policy.exclusive.clone();
     // At an event of another value the keyed propositions are false for an instance, whatever the event: "exactly one"
     // shrinks to "at most one".
@@ -104,14 +118,13 @@ fn compile(policy: &Policy, rule: &Rule) -> Result<Compiled, tracelaw_compiler::
     if policy.one_per_event && !one_of_all {
         exclusive.push((0..).zip(&policy.vocabulary).map(|(i, _)| i).collect());
     }
-    let options = Options {
+    Options {
         semantics: policy.semantics,
         after_violation: Some(rule.after_violation),
         exclusive,
         one_of_all,
         ..Options::default()
-    };
-    tracelaw_compiler::compile(&rule.formula, &policy.vocabulary, &options)
+    }
 }
 
 /// The letter at which exactly `props` hold.

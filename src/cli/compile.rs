@@ -2,28 +2,33 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use serde::Serialize;
-use tracelaw::audit::Plan;
-use tracelaw_compiler::Options;
-use tracelaw_compiler::diag::Diagnostic;
-use tracelaw_runtime::Automaton;
+use tracelaw::audit;
+use tracelaw::policy::{Policy, Rule};
+use tracelaw_compiler::diag::{Diagnostic, Report, Span, suggest};
+use tracelaw_compiler::syntax::Ast;
+use tracelaw_compiler::{Compiled, Options, explain};
 
-use super::input::{self, DialectArg, SemanticsArg};
-use super::{Ended, Failure, human_output};
+use super::input::{self, DialectArg, SemanticsArg, Text};
+use super::{Ended, Failure, human_output, plain_output};
 
 const EXAMPLE: &str = "\
 Examples:
   $ tracelaw compile corpora/examples/support.toml
-  $ tracelaw compile --formula 'G(pay -> F audit)' --emit json";
+  $ tracelaw compile corpora/examples/support.toml --rule no-leak --emit dot | dot -Tsvg > no-leak.svg
+  $ tracelaw compile --formula 'G(pay -> F audit)' --emit hoa";
 
-/// Compile rules to minimal automata and say how large they are
+/// Compile rules to minimal automata and say how large they are, or write them
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(super) struct Args {
     #[command(flatten)]
     what: What,
+    /// Only the rule with that id
+    #[arg(long, value_name = "ID", conflicts_with = "formula")]
+    rule: Option<String>,
     /// What to write
     #[arg(long, value_enum, default_value_t)]
     emit: Emit,
@@ -34,91 +39,196 @@ pub(super) struct Args {
 pub(super) struct What {
     /// The policy: TOML, or the same as JSON
     #[arg(required_unless_present = "formula", conflicts_with = "formula")]
-    pub(super) policy: Option<PathBuf>,
+    policy: Option<PathBuf>,
     /// A formula instead of a policy
     #[arg(long)]
-    pub(super) formula: Option<String>,
+    formula: Option<String>,
     /// How the formula writes its next operators
     #[arg(long, value_enum, default_value_t, requires = "formula")]
-    pub(super) dialect: DialectArg,
+    dialect: DialectArg,
     /// Over which continuations the formula's verdicts speak
     #[arg(long, value_enum, default_value_t, requires = "formula")]
-    pub(super) semantics: SemanticsArg,
+    semantics: SemanticsArg,
 }
 
-#[derive(Clone, Copy, Default, ValueEnum)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum Emit {
-    /// A table: states, letter classes, bytes
+    /// A table: states, letter classes, words, diagram nodes, time
     #[default]
     Stats,
-    /// The same as one JSON object per rule
+    /// Drawings for Graphviz, one graph per rule; breaches as `check` sees them
+    Dot,
+    /// The exchange format of automata tools, one automaton per rule, read over finite traces
+    Hoa,
+    /// One JSON object per rule: states, edges, sizes; breaches as `check` sees them
     Json,
 }
 
-pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
-    let mut sizes = Vec::new();
-    if let Some(path) = &args.what.policy {
-        let (policy, text) = input::policy(path)?;
-        let plan = Plan::new(&policy).map_err(|report| text.fail(&report))?;
-        text.show(plan.warnings());
-        sizes.extend(
-            policy
-                .rules
-                .iter()
-                .zip(plan.automata())
-                .map(|(rule, (automaton, _))| Size::of(&rule.id, automaton)),
-        );
-    } else if let Some(formula) = &args.what.formula {
-        let (ast, text) = input::formula(formula, args.what.dialect)?;
-        let vocabulary: Vec<String> = ast.propositions().into_iter().map(str::to_owned).collect();
-        let options = Options { semantics: args.what.semantics.into(), ..Options::default() };
-        let compiled = tracelaw_compiler::compile(&ast, &vocabulary, &options)
-            .map_err(|e| text.fail(&Diagnostic::error("limit", ast.span, e.to_string()).into()))?;
-        sizes.push(Size::of("formula", &compiled.automaton));
-    }
-    let mut out = human_output();
-    match args.emit {
-        Emit::Stats => table(&mut out, &sizes)?,
-        Emit::Json => {
-            for size in &sizes {
-                serde_json::to_writer(&mut out, size).map_err(std::io::Error::from)?;
-                writeln!(out)?;
+/// The rules that a command is about, not compiled yet.
+pub(super) struct Subjects {
+    pub(super) text: Text,
+    pub(super) vocabulary: Vec<String>,
+    pub(super) rules: Vec<Subject>,
+}
+
+/// One of them.
+pub(super) struct Subject {
+    pub(super) name: String,
+    pub(super) formula: Ast,
+    pub(super) options: Options,
+    span: Span,
+    /// As it stands in the policy, for rules of one.
+    pub(super) rule: Option<Rule>,
+}
+
+impl What {
+    /// Reads the policy or the formula; of a policy all rules, or the one with that id.
+    pub(super) fn read(&self, id: Option<&str>) -> Result<Subjects, Failure> {
+        if let Some(formula) = &self.formula {
+            let (formula, text) = input::formula(formula, self.dialect)?;
+            let vocabulary = formula.propositions().into_iter().map(str::to_owned).collect();
+            let options = Options { semantics: self.semantics.into(), ..Options::default() };
+            let (name, span) = (formula.to_string(), formula.span);
+            let subject = Subject { name, formula, options, span, rule: None };
+            return Ok(Subjects { text, vocabulary, rules: vec![subject] });
+        }
+        let Some(path) = &self.policy else {
+            // The arguments' definition rules this out.
+            return Err(Failure::new("a policy or --formula is needed"));
+        };
+        let (mut policy, text) = input::policy(path)?;
+        let mut rules = std::mem::take(&mut policy.rules);
+        if let Some(id) = id {
+            let near = suggest(id, rules.iter().map(|r| r.id.as_str())).map(str::to_owned);
+            rules.retain(|r| r.id == id);
+            if rules.is_empty() {
+                let near = near.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+                return Err(Failure::new(format_args!("`{}` has no rule `{id}`{near}", path.display())));
             }
         }
+        let rules = rules.into_iter().map(|rule| Subject::of(&policy, rule)).collect();
+        Ok(Subjects { text, vocabulary: policy.vocabulary, rules })
     }
-    out.flush()?;
+}
+
+impl Subject {
+    fn of(policy: &Policy, rule: Rule) -> Subject {
+        let options = audit::options(policy, &rule);
+        Subject {
+            name: rule.id.clone(),
+            formula: rule.formula.clone(),
+            options,
+            span: rule.span,
+            rule: Some(rule),
+        }
+    }
+
+    /// The same without what follows a violation, so that the automaton is that of the formula.
+    pub(super) fn plain_options(&self) -> Options {
+        Options { after_violation: None, ..self.options.clone() }
+    }
+
+    pub(super) fn compile(&self, vocabulary: &[String], options: &Options) -> Result<Compiled, Report> {
+        tracelaw_compiler::compile(&self.formula, vocabulary, options).map_err(|e| self.limit(&e))
+    }
+
+    /// A limit that was reached, as a mistake in the text.
+    pub(super) fn limit(&self, error: &dyn std::error::Error) -> Report {
+        let message = match &self.rule {
+            Some(rule) => format!("rule `{}`: {error}", rule.id),
+            None => error.to_string(),
+        };
+        Diagnostic::error("limit", self.span, message).into()
+    }
+
+    /// What the compiler has to say about the rule.
+    pub(super) fn warnings(&self, compiled: &Compiled) -> Report {
+        let mut report = Report::new();
+        for warning in self.rule.iter().flat_map(|rule| audit::one_sided(rule, compiled)) {
+            report.push(warning);
+        }
+        report
+    }
+}
+
+pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
+    let Subjects { text, vocabulary, rules } = args.what.read(args.rule.as_deref())?;
+    let mut warnings = Report::new();
+    let mut errors = Report::new();
+    let mut sizes = Vec::new();
+    let mut written = String::new();
+    for subject in &rules {
+        let options = if args.emit == Emit::Hoa { subject.plain_options() } else { subject.options.clone() };
+        let start = Instant::now();
+        let compiled = match subject.compile(&vocabulary, &options) {
+            Ok(compiled) => compiled,
+            Err(report) => {
+                errors.extend(report);
+                continue;
+            }
+        };
+        let time = start.elapsed();
+        warnings.extend(subject.warnings(&compiled));
+        let name = &subject.name;
+        let made = match args.emit {
+            Emit::Stats => {
+                sizes.push(Size { name, compiled, time });
+                continue;
+            }
+            Emit::Dot => explain::dot(&compiled, &vocabulary, name),
+            Emit::Hoa => explain::hoa(&compiled, &vocabulary, name),
+            Emit::Json => explain::json(&compiled, &vocabulary, name).map(|json| json + "\n"),
+        };
+        match made {
+            Ok(made) => written.push_str(&made),
+            Err(e) => errors.extend(subject.limit(&e)),
+        }
+    }
+    text.show(&warnings);
+    if errors.has_errors() {
+        return Err(text.fail(&errors));
+    }
+    if args.emit == Emit::Stats {
+        let mut out = human_output();
+        table(&mut out, &sizes)?;
+        out.flush()?;
+    } else {
+        let mut out = plain_output();
+        out.write_all(written.as_bytes())?;
+        out.flush()?;
+    }
     Ok(Ended::Well)
 }
 
 /// How large a rule's automaton is.
-#[derive(Serialize)]
-struct Size {
-    rule: String,
-    states: u32,
-    /// 0 where the automaton is kept as diagrams.
-    classes: u32,
-    bytes: usize,
-    initial: &'static str,
+struct Size<'a> {
+    name: &'a str,
+    compiled: Compiled,
+    time: Duration,
 }
 
-impl Size {
-    fn of(rule: &str, automaton: &Automaton<Vec<u32>>) -> Size {
-        Size {
-            rule: rule.to_owned(),
-            states: automaton.state_len(),
-            classes: automaton.class_len(),
-            bytes: automaton.words().len() * 4,
-            initial: automaton.verdict(automaton.initial()).as_str(),
-        }
-    }
-}
-
-fn table(out: &mut impl Write, sizes: &[Size]) -> std::io::Result<()> {
-    let width = sizes.iter().map(|s| s.rule.chars().count()).max().unwrap_or(0).max(4);
-    writeln!(out, "{:width$}  {:>8}  {:>8}  {:>10}  initial", "rule", "states", "classes", "bytes")?;
+fn table(out: &mut impl Write, sizes: &[Size<'_>]) -> std::io::Result<()> {
+    let name = |s: &Size<'_>| tracelaw::report::clean(s.name);
+    let width = sizes.iter().map(|s| name(s).chars().count()).max().unwrap_or(0).max(4);
+    writeln!(
+        out,
+        "{:width$}  {:>8}  {:>8}  {:>10}  {:>10}  {:>10}  initial",
+        "rule", "states", "classes", "words", "nodes", "time"
+    )?;
     for s in sizes {
-        let classes = if s.classes == 0 { "-".to_owned() } else { s.classes.to_string() };
-        writeln!(out, "{:width$}  {:>8}  {classes:>8}  {:>10}  {}", s.rule, s.states, s.bytes, s.initial)?;
+        let (stats, automaton) = (&s.compiled.stats, &s.compiled.automaton);
+        // An automaton that is kept as diagrams has no table of classes.
+        let classes = if stats.classes == 0 { "-".to_owned() } else { stats.classes.to_string() };
+        writeln!(
+            out,
+            "{:width$}  {:>8}  {classes:>8}  {:>10}  {:>10}  {:>7.2} ms  {}",
+            name(s),
+            stats.states,
+            stats.words,
+            stats.nodes,
+            s.time.as_secs_f64() * 1e3,
+            automaton.verdict(automaton.initial())
+        )?;
     }
     Ok(())
 }

@@ -1,80 +1,75 @@
 //! `tracelaw explain`: what one rule says.
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use tracelaw::audit::Plan;
-use tracelaw_compiler::Options;
-use tracelaw_compiler::diag::{Diagnostic, suggest};
+use tracelaw_compiler::explain::{Letters, shortest, trace_text, words};
+use tracelaw_runtime::Verdict;
 
-use super::input::{self, DialectArg, SemanticsArg};
+use super::compile::{Subjects, What};
 use super::{Ended, Failure, human_output};
 
 const EXAMPLE: &str = "\
 Examples:
   $ tracelaw explain corpora/examples/support.toml no-leak
-  $ tracelaw explain --formula 'G(pay -> F audit)'";
+  $ tracelaw explain --formula 'G(pay -> F audit)'
 
-/// Say what a rule means: its words, its formula and its automaton
+A trace is shown event by event, each as the set of the propositions that are true there: {pay} {} {audit, pay}";
+
+/// Say what a rule means: its words, its formula, its automaton and examples
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(super) struct Args {
-    /// The policy: TOML, or the same as JSON
-    #[arg(required_unless_present = "formula", conflicts_with = "formula", requires = "rule")]
-    policy: Option<PathBuf>,
+    #[command(flatten)]
+    what: What,
     /// Id of the rule
+    #[arg(required_unless_present = "formula", conflicts_with = "formula")]
     rule: Option<String>,
-    /// A formula instead of a policy's rule
-    #[arg(long)]
-    formula: Option<String>,
-    /// How the formula writes its next operators
-    #[arg(long, value_enum, default_value_t, requires = "formula")]
-    dialect: DialectArg,
-    /// Over which continuations the formula's verdicts speak
-    #[arg(long, value_enum, default_value_t, requires = "formula")]
-    semantics: SemanticsArg,
 }
 
 pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
-    let mut out = human_output();
-    let (formula, automaton) = match (&args.policy, &args.rule, &args.formula) {
-        (Some(path), Some(id), _) => {
-            let (mut policy, text) = input::policy(path)?;
-            let Some(at) = policy.rules.iter().position(|r| r.id == *id) else {
-                let near = suggest(id, policy.rules.iter().map(|r| r.id.as_str()));
-                let near = near.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
-                return Err(Failure::new(format_args!("`{}` has no rule `{id}`{near}", path.display())));
-            };
-            policy.rules = vec![policy.rules.swap_remove(at)];
-            let plan = Plan::new(&policy).map_err(|report| text.fail(&report))?;
-            text.show(plan.warnings());
-            let Some((rule, (automaton, _))) = policy.rules.first().zip(plan.automata().next()) else {
-                return Ok(Ended::Well);
-            };
-            writeln!(out, "rule       {}", rule.id)?;
-            if !rule.text.is_empty() {
-                writeln!(out, "in words   {}", rule.text)?;
-            }
-            if let Some(source) = &rule.source {
-                writeln!(out, "source     {source}")?;
-            }
-            writeln!(out, "written    {}", rule.written)?;
-            (rule.formula.to_string(), automaton.clone())
-        }
-        (_, _, Some(formula)) => {
-            let (ast, text) = input::formula(formula, args.dialect)?;
-            let vocabulary: Vec<String> = ast.propositions().into_iter().map(str::to_owned).collect();
-            let options = Options { semantics: args.semantics.into(), ..Options::default() };
-            let compiled = tracelaw_compiler::compile(&ast, &vocabulary, &options)
-                .map_err(|e| text.fail(&Diagnostic::error("limit", ast.span, e.to_string()).into()))?;
-            (ast.to_string(), compiled.automaton)
-        }
-        // The arguments' definition rules this out.
-        _ => return Err(Failure::new("a policy and the id of a rule, or --formula, is needed")),
+    let Subjects { text, vocabulary, rules } = args.what.read(args.rule.as_deref())?;
+    let Some(subject) = rules.first() else { return Ok(Ended::Well) };
+    let options = subject.plain_options();
+    let compiled = subject.compile(&vocabulary, &options).map_err(|report| text.fail(&report))?;
+    text.show(&subject.warnings(&compiled));
+    let automaton = &compiled.automaton;
+    let letters = Letters::new(&vocabulary, &options);
+    let find = |wanted: &dyn Fn(Verdict) -> bool| {
+        let found = shortest(automaton, letters, wanted).map_err(|e| text.fail(&subject.limit(&e)))?;
+        Ok::<_, Failure>(found.map(|trace| trace_text(&trace, &vocabulary)))
     };
-    writeln!(out, "formula    {formula}")?;
-    writeln!(out, "automaton  {} states, {} bytes", automaton.state_len(), automaton.words().len() * 4)?;
-    writeln!(out, "at first   {}", automaton.verdict(automaton.initial()))?;
+    let satisfying = find(&Verdict::accepts)?;
+    // A trace that nothing can mend says more than one that only ends too early.
+    let (violating, how) = match find(&|verdict| verdict == Verdict::Violated)? {
+        Some(trace) => (Some(trace), ""),
+        None => (find(&|verdict| !verdict.accepts())?, "   (if the session ends there)"),
+    };
+
+    let mut out = human_output();
+    if let Some(rule) = &subject.rule {
+        writeln!(out, "rule        {}", rule.id)?;
+        if !rule.text.is_empty() {
+            writeln!(out, "text        {}", rule.text)?;
+        }
+        if let Some(source) = &rule.source {
+            writeln!(out, "source      {}", source)?;
+        }
+        writeln!(out, "written     {}", rule.written)?;
+    }
+    writeln!(out, "formula     {}", subject.formula)?;
+    writeln!(out, "in words    {}", words(&subject.formula))?;
+    let (stats, initial) = (&compiled.stats, automaton.verdict(automaton.initial()));
+    let states = if stats.states == 1 { "state" } else { "states" };
+    writeln!(
+        out,
+        "automaton   {} {states}, {} words; {initial} before any event",
+        stats.states, stats.words
+    )?;
+    writeln!(out, "satisfying  {}", satisfying.as_deref().unwrap_or("no trace that has an event"))?;
+    match violating {
+        Some(trace) => writeln!(out, "violating   {trace}{how}")?,
+        None => writeln!(out, "violating   no trace that has an event")?,
+    }
     out.flush()?;
     Ok(Ended::Well)
 }

@@ -2,6 +2,7 @@
 
 mod check;
 mod eval;
+mod explain;
 mod keys;
 mod shell;
 

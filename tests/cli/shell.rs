@@ -63,39 +63,6 @@ fn a_closed_pipe_is_no_crash() {
 }
 
 #[test]
-fn compile_says_how_large_automata_are() {
-    let ran = run(&["compile", "--formula", "G(a -> F b)", "--emit", "json"]);
-    let line = &ran.lines()[0];
-    assert_eq!(
-        (ran.code, line["states"].as_u64(), line["initial"].as_str()),
-        (0, Some(2), Some("holding")),
-        "{ran:?}"
-    );
-    let folder = Folder::new();
-    let policy = format!("{}[[rule]]\nid = \"answer\"\ntemplate = \"response(a, b)\"\n", tools("a b"));
-    let ran = run(&["compile", &folder.file("p.toml", &policy)]);
-    assert!(ran.code == 0 && ran.out.contains("answer"), "{ran:?}");
-}
-
-#[test]
-fn explain_says_what_a_rule_means() {
-    let folder = Folder::new();
-    let policy = format!(
-        "{}[[rule]]\nid = \"answer\"\ntext = \"every a is answered\"\ntemplate = \"response(a, b)\"\n",
-        tools("a b")
-    );
-    let policy = folder.file("p.toml", &policy);
-    let ran = run(&["explain", &policy, "answer"]);
-    assert!(
-        ran.code == 0 && ran.out.contains("every a is answered") && ran.out.contains("G(a -> F b)"),
-        "{ran:?}"
-    );
-    let ran = run(&["explain", &policy, "anwser"]);
-    assert!(ran.code == 2 && ran.err.contains("did you mean `answer`?"), "{ran:?}");
-}
-
-/// The first command of the README, from the folder of the project.
-#[test]
 fn the_example_of_the_readme_runs() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();

@@ -19,7 +19,7 @@ pub fn dot(compiled: &Compiled, vocabulary: &[String], title: &str) -> Result<St
     let title = dot_string(title);
     let mut out = format!(
         "digraph {title} {{\n  rankdir=LR;\n  label={title};\n  labelloc=t;\n  \
-         node [fontname=\"sans-serif\", style=filled];\n  edge [fontname=\"monospace\", fontsize=11];\n  \
+         node [fontname=\"Helvetica\", style=filled];\n  edge [fontname=\"Courier\", fontsize=11];\n  \
          start [shape=point];\n  start -> {};\n",
         automaton.initial()
     );
@@ -39,7 +39,7 @@ pub fn dot(compiled: &Compiled, vocabulary: &[String], title: &str) -> Result<St
     used.sort_unstable();
     used.dedup();
     out.push_str(
-        "  subgraph cluster_legend {\n    label=\"\";\n    style=dotted;\n    node [fontsize=10];\n",
+        "  subgraph cluster_legend {\n    label=\"\";\n    peripheries=0;\n    node [fontsize=9, margin=0.02];\n",
     );
     for verdict in used {
         line(&mut out, format_args!("    legend_{verdict} [{}, label=\"{verdict}\"];", look(verdict)));

@@ -33,8 +33,8 @@ impl<'a> Letters<'a> {
         }
         letter.sort_unstable();
         let several = |set: &Vec<u32>| letter.iter().filter(|p| set.contains(p)).count() > 1;
-        let possible = !(self.one_of_all && letter.len() > 1) && !self.exclusive.iter().any(several);
-        possible.then_some(letter)
+        let impossible = self.one_of_all && letter.len() > 1 || self.exclusive.iter().any(several);
+        (!impossible).then_some(letter)
     }
 }
 

@@ -190,7 +190,7 @@ fn say(f: &Ast, now: Now, depth: usize) -> Phrase {
     if let Some(fact) = Fact::of(f) {
         return Phrase::new(Kind::Plain, fact.clause());
     }
-    if let Some(times) = counted(f, now) {
+    if let Some(times) = counted(f, now).or_else(|| stretches(f, now)) {
         return times;
     }
     match &f.expr {
@@ -228,7 +228,7 @@ fn unary(op: Unary, f: &Ast, now: Now, depth: usize) -> Phrase {
     let one = Bounds { first: 1, last: Some(1) };
     match op {
         Unary::Not => not(f, now, depth),
-        Unary::Next(0) | Unary::WeakNext(0) => say(f, now, depth),
+        Unary::Next(0) | Unary::WeakNext(0) => say(f, now, depth + 1),
         Unary::Next(1) => match &f.expr {
             Expr::Constant(true) => Phrase::timed(format!("an event comes after {}", now.one())),
             _ => next(f, now, depth),
@@ -363,9 +363,15 @@ fn always(f: &Ast, now: Now, depth: usize) -> Option<Phrase> {
                 )));
             }
             let cause = say(left, Now::This, depth + 1);
-            let cause = if cause.kind == Kind::Sentence { format!("({})", cause.text) } else { cause.text };
+            if cause.kind > Kind::Facts {
+                let (cause, effect) = (cause.there(), inside(right, depth));
+                return Some(Phrase::sentence(format!(
+                    "{}at every event at which {cause}, {effect}",
+                    now.from()
+                )));
+            }
             let effect = say(right, Now::Same, depth + 1).at(Now::Same).part();
-            Some(Phrase::sentence(format!("{}whenever {cause}, {effect}", now.from())))
+            Some(Phrase::sentence(format!("{}whenever {}, {effect}", now.from(), cause.text)))
         }
         Expr::Unary(Unary::Not, inner) if Fact::of(inner).is_none() => Some(Phrase::sentence(format!(
             "{}there is no event at which {}",
@@ -394,7 +400,7 @@ fn last_event(f: &Ast) -> Option<Ast> {
 fn not(f: &Ast, now: Now, depth: usize) -> Phrase {
     match &f.expr {
         Expr::Constant(value) => say(&Ast::new(f.span, Expr::Constant(!value)), now, depth),
-        Expr::Unary(Unary::Not, inner) => say(inner, now, depth),
+        Expr::Unary(Unary::Not, inner) => say(inner, now, depth + 1),
         Expr::Unary(Unary::Next(k), inner) if *k > 0 => {
             unary(Unary::WeakNext(*k), &negation(inner), now, depth)
         }
@@ -540,4 +546,39 @@ fn at_least(mut f: &Ast) -> Option<(Fact, u32)> {
         }
     }
     None
+}
+
+/// `!p W (p W (!p W (p W G !p)))` and `G(p -> (p W G !p))`: for how many stretches something goes on.
+fn stretches(f: &Ast, now: Now) -> Option<Phrase> {
+    fn weak(f: &Ast) -> Option<(&Ast, &Ast)> {
+        match &f.expr {
+            Expr::Binary(Binary::WeakUntil, left, right) => Some((left, right)),
+            _ => None,
+        }
+    }
+    let is_never = |f: &Ast, p: &Ast| matches!(&f.expr, Expr::Unary(Unary::Globally(Bounds::UNBOUNDED), g) if **g == negation(p));
+    let (p, n) = match &f.expr {
+        Expr::Unary(Unary::Globally(Bounds::UNBOUNDED), inner) => match &inner.expr {
+            Expr::Binary(Binary::Implies, p, rest) => {
+                weak(rest).filter(|(q, never)| *q == &**p && is_never(never, p))?;
+                (&**p, 1)
+            }
+            _ => return None,
+        },
+        _ => {
+            let (mut rest, mut found, mut n) = (f, None, 0_u32);
+            while let Some((not_p, inner)) = weak(rest) {
+                let (p, after) = weak(inner)?;
+                if *not_p != negation(p) || *found.get_or_insert(p) != p {
+                    return None;
+                }
+                (rest, n) = (after, n + 1);
+            }
+            let p = found.filter(|p| is_never(rest, p))?;
+            (p, n)
+        }
+    };
+    let fact = Fact::of(p)?;
+    let are = if n == 1 { "is at most 1 stretch".to_owned() } else { format!("are at most {n} stretches") };
+    Some(Phrase::sentence(format!("{}there {are} of events {}", now.from(), fact.with())))
 }
