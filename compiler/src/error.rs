@@ -15,6 +15,7 @@ pub(crate) enum Kind {
     Time { limit: Duration, states: usize },
     Bound { bound: u64, limit: usize },
     Unknown { name: String },
+    Infinite,
     Stack { bytes: usize },
     Internal { cause: tracelaw_runtime::LoadError },
 }
@@ -84,6 +85,9 @@ impl fmt::Display for BuildError {
             Kind::Internal { cause } => {
                 write!(f, "the compiler wrote what it cannot read ({cause}); please report the rule")
             }
+            Kind::Infinite => f.write_str(
+                "verdicts over infinite traces are not compiled yet; leave `semantics` out, or say \"finite\"",
+            ),
             Kind::Unknown { name } => write!(f, "unknown proposition `{name}`; declare it in the vocabulary"),
         }
     }

@@ -82,8 +82,12 @@ const PLAIN_STACK: usize = 1 << 20;
 /// Doubly exponential in the formula at worst, as it has to be; about linear for the usual rules.
 ///
 /// # Errors
-/// [`BuildError`] when a limit is reached or a proposition is not in the vocabulary.
+/// [`BuildError`] when a limit is reached, when a proposition is not in the vocabulary, and for infinite semantics,
+/// which is not there yet: a verdict of the other semantics would be wrong.
 pub fn compile(formula: &Ast, vocabulary: &[String], options: &Options) -> Result<Compiled, BuildError> {
+    if options.semantics == Semantics::Infinite {
+        return Err(BuildError::new(error::Kind::Infinite));
+    }
     let counted = desugar::counted(formula);
     let limit = options.limits.max_states;
     if counted > limit as u64 {

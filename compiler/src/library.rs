@@ -43,7 +43,7 @@ impl Library {
         if operands.len() < 2 {
             return Ok(Library { roots, of });
         }
-        let classes = Graph::new(dd, &roots).refine(&vec![0; roots.len()]);
+        let classes = Graph::new(dd, &roots).refine(dd, &vec![0; roots.len()])?;
         if classes.len as usize == roots.len() {
             return Ok(Library { roots, of });
         }

@@ -297,7 +297,7 @@ impl Machine {
         roots.push(terminal(nowhere));
         let labels: Vec<u32> = self.verdicts.iter().map(|&v| v as u32).chain([4]).collect();
         let graph = Graph::new(dd, &roots);
-        let classes = graph.refine(&labels);
+        let classes = graph.refine(dd, &labels)?;
         let mut members = vec![u32::MAX; classes.len as usize];
         for (s, &c) in classes.of.iter().enumerate().rev() {
             members[c as usize] = s as u32;

@@ -46,11 +46,12 @@ impl Graph {
     ///
     /// # Complexity
     /// A pass over d nodes for each of the first rounds; after that O(d log n) in all.
-    pub(crate) fn refine(&self, labels: &[u32]) -> Classes {
+    pub(crate) fn refine(&self, dd: &Dd, labels: &[u32]) -> Result<Classes, BuildError> {
         let mut classes = Classes::group(labels.iter().copied());
         let mut table = Table::new(self.vars.len());
         let mut ids = vec![0u32; self.vars.len()];
         for _ in 0..WHOLE_ROUNDS {
+            dd.check_budget(0)?;
             table.clear();
             for i in 0..ids.len() {
                 let lo = resolve(&ids, &classes.of, self.lo[i]);
@@ -62,10 +63,10 @@ impl Graph {
             let stable = finer.len == classes.len;
             classes = finer;
             if stable || classes.len as usize == self.roots.len() {
-                return classes;
+                return Ok(classes);
             }
         }
-        Incremental::new(self, classes).run()
+        Incremental::new(self, classes).run(dd)
     }
 }
 
@@ -148,8 +149,9 @@ impl Table {
 struct Incremental<'g> {
     graph: &'g Graph,
     classes: Classes,
-    /// Members of each class.
+    /// Members of each class, and where in that list each state is.
     members: Vec<Vec<u32>>,
+    place: Vec<u32>,
     table: Table,
     ids: Vec<u32>,
     /// Parents of each node, and of each state's terminals: `parent_list[parent_start[i]..parent_start[i + 1]]`; nodes
@@ -172,7 +174,9 @@ impl<'g> Incremental<'g> {
         let roots = (0..states).map(|s| (place(graph.roots[s]), s as u32));
         let (rooted_start, rooted_list) = adjacency(nodes + states, roots);
         let mut members = vec![Vec::new(); classes.len as usize];
+        let mut place = Vec::with_capacity(states);
         for (s, &c) in classes.of.iter().enumerate() {
+            place.push(members[c as usize].len() as u32);
             members[c as usize].push(s as u32);
         }
         let mut table = Table::new(nodes);
@@ -186,6 +190,7 @@ impl<'g> Incremental<'g> {
             graph,
             classes,
             members,
+            place,
             table,
             ids,
             parent_start,
@@ -195,13 +200,18 @@ impl<'g> Incremental<'g> {
         }
     }
 
-    fn run(mut self) -> Classes {
-        // Every class may have to split on the names given last.
-        let mut touched: Vec<u32> = (0..self.classes.len).collect();
+    fn run(mut self, dd: &Dd) -> Result<Classes, BuildError> {
+        // Any class may have to split on the names given last.
+        let mut touched: Vec<u32> = (0..self.graph.roots.len() as u32).collect();
+        let mut rounds = 0usize;
         loop {
-            let renamed = self.split(&touched);
+            rounds += 1;
+            if rounds.is_multiple_of(64) {
+                dd.check_budget(0)?;
+            }
+            let renamed = self.split(touched);
             if renamed.is_empty() {
-                return Classes::group(self.classes.of.iter().copied());
+                return Ok(Classes::group(self.classes.of.iter().copied()));
             }
             touched = self.resign(&renamed);
         }
@@ -211,46 +221,50 @@ impl<'g> Incremental<'g> {
         resolve(&self.ids, &self.classes.of, self.graph.roots[state as usize])
     }
 
-    /// Splits the classes given by signature; returns the states with a new name.
-    fn split(&mut self, touched: &[u32]) -> Vec<u32> {
-        let mut parts: Vec<(u32, Vec<u32>)> = Vec::new();
-        for &class in touched {
-            let mut signed: Vec<(u32, u32)> =
-                self.members[class as usize].iter().map(|&s| (self.signature(s), s)).collect();
-            if signed.iter().all(|&(sig, _)| sig == signed[0].0) {
-                continue;
-            }
-            signed.sort_unstable();
-            let mut groups: Vec<Vec<u32>> = Vec::new();
-            let mut last = None;
-            for (sig, s) in signed {
-                if last != Some(sig) {
-                    groups.push(Vec::new());
-                    last = Some(sig);
-                }
-                if let Some(group) = groups.last_mut() {
-                    group.push(s);
-                }
-            }
+    /// Splits the classes of the touched states, the only ones whose signatures may have changed; returns the states
+    /// with a new name. In each class the largest part keeps its name, so a state is renamed at most log n times.
+    fn split(&mut self, touched: Vec<u32>) -> Vec<u32> {
+        let mut signed: Vec<(u32, u32, u32)> =
+            touched.into_iter().map(|s| (self.classes.of[s as usize], self.signature(s), s)).collect();
+        signed.sort_unstable();
+        signed.dedup();
+        let mut parts: Vec<Vec<u32>> = Vec::new();
+        for class in signed.chunk_by(|a, b| a.0 == b.0) {
+            let states = |group: &[(u32, u32, u32)]| group.iter().map(|e| e.2).collect::<Vec<u32>>();
+            let mut groups: Vec<Vec<u32>> = class.chunk_by(|a, b| a.1 == b.1).map(states).collect();
+            let members = &self.members[class[0].0 as usize];
+            // The others still have the signature that the class had in common.
+            let others = members.len() - class.len();
             let largest = (0..groups.len()).max_by_key(|&i| (groups[i].len(), groups.len() - i)).unwrap_or(0);
-            self.members[class as usize] = groups.swap_remove(largest);
-            parts.extend(groups.into_iter().map(|g| (class, g)));
+            if groups[largest].len() > others {
+                groups.swap_remove(largest);
+                if others > 0 {
+                    let touched: std::collections::HashSet<u32> = class.iter().map(|e| e.2).collect();
+                    groups.push(members.iter().copied().filter(|s| !touched.contains(s)).collect());
+                }
+            }
+            parts.extend(groups);
         }
         // Names change only after all classes were looked at: signatures of one round belong together.
-        let mut renamed = Vec::new();
-        for (_, group) in parts {
+        for part in &parts {
             let name = self.classes.len;
             self.classes.len += 1;
-            for &s in &group {
+            for (i, &s) in part.iter().enumerate() {
+                let class = &mut self.members[self.classes.of[s as usize] as usize];
+                let hole = self.place[s as usize] as usize;
+                class.swap_remove(hole);
+                if let Some(&moved) = class.get(hole) {
+                    self.place[moved as usize] = hole as u32;
+                }
                 self.classes.of[s as usize] = name;
+                self.place[s as usize] = i as u32;
             }
-            renamed.extend_from_slice(&group);
-            self.members.push(group);
+            self.members.push(part.clone());
         }
-        renamed
+        parts.concat()
     }
 
-    /// Signs anew what lies above the states; returns the classes that may have to split.
+    /// Signs anew what lies above the states; returns the states below which something changed.
     fn resign(&mut self, renamed: &[u32]) -> Vec<u32> {
         let nodes = self.graph.vars.len();
         let mut dirty = std::collections::BTreeSet::new();
@@ -268,16 +282,13 @@ impl<'g> Incremental<'g> {
                 self.above(i, &mut dirty, &mut touched);
             }
         }
-        touched.sort_unstable();
-        touched.dedup();
         touched
     }
 
     fn above(&self, place: usize, dirty: &mut std::collections::BTreeSet<u32>, touched: &mut Vec<u32>) {
         let range = |start: &[u32]| start[place] as usize..start[place + 1] as usize;
         dirty.extend(&self.parent_list[range(&self.parent_start)]);
-        let states = &self.rooted_list[range(&self.rooted_start)];
-        touched.extend(states.iter().map(|&s| self.classes.of[s as usize]));
+        touched.extend(&self.rooted_list[range(&self.rooted_start)]);
     }
 }
 
@@ -306,7 +317,7 @@ fn adjacency(keys: usize, pairs: impl Iterator<Item = (usize, u32)> + Clone) -> 
 /// See [`Graph::refine`]. Idempotent.
 pub(crate) fn minimize(dd: &mut Dd, automaton: Mtdfa) -> Result<Mtdfa, BuildError> {
     let graph = Graph::new(dd, &automaton.roots);
-    let classes = graph.refine(&vec![0; automaton.roots.len()]);
+    let classes = graph.refine(dd, &vec![0; automaton.roots.len()])?;
     rebuild(dd, &automaton, &graph, &classes)
 }
 

@@ -58,6 +58,10 @@ pub(crate) struct Obligations {
     /// The language at each place in the order of variables.
     language_order: Vec<u32>,
     encoded: HashMap<FormulaId, Ref, ahash::RandomState>,
+    /// Those of the formulas in the library, which are below all others.
+    operands: HashMap<FormulaId, Ref, ahash::RandomState>,
+    /// The encodings of a family, by its first variable.
+    chains: HashMap<u32, Vec<Ref>, ahash::RandomState>,
     dd: Dd,
     and: Cache,
     or: Cache,
@@ -85,6 +89,8 @@ impl Obligations {
             languages: Vec::new(),
             language_order: Vec::new(),
             encoded: HashMap::with_hasher(hasher()),
+            operands: HashMap::with_hasher(hasher()),
+            chains: HashMap::with_hasher(hasher()),
             dd,
             and: Cache::new(),
             or: Cache::new(),
@@ -132,15 +138,15 @@ impl Obligations {
         for others in related.iter().skip(2) {
             let mut vars: Vec<u32> = others.iter().map(|&p| self.language_at[p as usize]).collect();
             vars.sort_unstable();
-            let r = self.joined(&vars)?;
+            let r = self.joined(&vars, terminal(u32::from(self.conjunctive)))?;
             self.languages.push(r);
         }
         Ok(())
     }
 
-    /// The disjunction, or in conjunctive mode the conjunction, of sorted variables.
-    fn joined(&mut self, vars: &[u32]) -> Result<Ref, BuildError> {
-        let mut r = terminal(u32::from(self.conjunctive));
+    /// The disjunction, or in conjunctive mode the conjunction, of sorted variables and `rest`, which is below them.
+    fn joined(&mut self, vars: &[u32], rest: Ref) -> Result<Ref, BuildError> {
+        let mut r = rest;
         for &v in vars.iter().rev() {
             r = if self.conjunctive {
                 self.dd.mk(v, terminal(0), r)?
@@ -194,6 +200,7 @@ impl Obligations {
     pub(crate) fn set_language(&mut self, id: FormulaId, language: u32) {
         let r = self.language(language);
         self.encoded.insert(id, r);
+        self.operands.insert(id, r);
     }
 
     /// The diagram of a formula.
@@ -222,38 +229,38 @@ impl Obligations {
                 }
                 r
             }
-            Core::Until { .. } | Core::Release { .. } => {
-                let own = self.encode_counted(formulas, id)?;
-                // `g` is included in `f U g`, and includes `f R g`; known here if it is in the library.
-                match formulas.law(id) {
-                    Some(law) if law.conjunction == self.conjunctive => {
-                        match self.encoded.get(&law.outer).copied() {
-                            Some(outer) if self.conjunctive => self.and(own, outer)?,
-                            Some(outer) => self.or(own, outer)?,
-                            None => own,
-                        }
-                    }
-                    _ => own,
-                }
-            }
+            Core::Until { .. } | Core::Release { .. } => self.encode_counted(formulas, id)?,
             Core::Next { .. } | Core::Yesterday { .. } | Core::Since { .. } | Core::Trigger { .. } => {
-                self.encode_counted(formulas, id)?
+                let alone: Vec<u32> = self.variable(formulas, id).map(|(_, var)| var).into_iter().collect();
+                self.joined(&alone, terminal(u32::from(self.conjunctive)))?
             }
         };
         self.encoded.insert(id, r);
         Ok(r)
     }
 
-    /// `F[<=1] f` is included in `F[<=2] f` and so on up to the bound asked for; the other way round for `G`s.
-    fn encode_counted(&mut self, formulas: &Formulas, id: FormulaId) -> Result<Ref, BuildError> {
-        let Some((family, var)) = self.variable(formulas, id) else { return Ok(terminal(0)) };
-        match family.shape {
-            Shape::Bounded { .. } => {
-                let vars: Vec<u32> = (var..family.base + family.max).collect();
-                self.joined(&vars)
-            }
-            Shape::Language | Shape::Next { .. } | Shape::Single(_) => self.joined(&[var]),
+    /// `g` is included in `F[<=1] g`, that in `F[<=2] g` and so on up to the bound asked for; the other way round for
+    /// `G`s. `g` is known here if it is in the library. A family is encoded as one chain, once.
+    fn encode_counted(&mut self, formulas: &mut Formulas, id: FormulaId) -> Result<Ref, BuildError> {
+        let neutral = terminal(u32::from(self.conjunctive));
+        let Some((family, var)) = self.variable(formulas, id) else { return Ok(neutral) };
+        if let Some(chain) = self.chains.get(&family.base) {
+            return Ok(chain[(var - family.base) as usize]);
         }
+        let operand = match formulas.law(id) {
+            Some(law) if law.conjunction == self.conjunctive => self.operands.get(&law.outer).copied(),
+            _ => None,
+        };
+        let mut r = operand.unwrap_or(neutral);
+        let mut chain = Vec::with_capacity(family.max as usize);
+        for v in (family.base..family.base + family.max).rev() {
+            r = self.joined(&[v], r)?;
+            chain.push(r);
+        }
+        chain.reverse();
+        let r = chain[(var - family.base) as usize];
+        self.chains.insert(family.base, chain);
+        Ok(r)
     }
 
     pub(crate) fn and(&mut self, f: Ref, g: Ref) -> Result<Ref, BuildError> {

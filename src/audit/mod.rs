@@ -44,8 +44,8 @@ use crate::ingest::{Event, Place};
 use crate::policy::{Policy, Semantics};
 
 use monitor::{At, Keyed, Monitor};
-pub use plan::{Plan, one_sided, options};
 use plan::PlannedRule;
+pub use plan::{Plan, one_sided, options};
 
 /// One event that broke a rule, or the end of the session that left it open.
 #[derive(Clone, Debug, PartialEq, Eq)]
