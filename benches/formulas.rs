@@ -49,7 +49,10 @@ struct Family {
     failed: Vec<String>,
     wrong: Vec<String>,
     states: Vec<u64>,
-    peers: BTreeMap<String, Vec<f64>>,
+    /// Per tool the pairs (ours, theirs) over the formulas that both solved.
+    peers: BTreeMap<String, Vec<(f64, f64)>>,
+    /// Per tool how many it solved.
+    solved: BTreeMap<String, usize>,
     missed: Vec<String>,
 }
 
@@ -99,8 +102,8 @@ fn main() {
         let vocabulary: Vec<String> = ast.propositions().iter().map(|p| (*p).to_string()).collect();
         let family = families.entry(name.clone()).or_default();
         let mine = peers.get(&id).cloned().unwrap_or_default();
-        for (tool, time) in &mine {
-            family.peers.entry(tool.clone()).or_default().push(*time);
+        for (tool, _) in &mine {
+            *family.solved.entry(tool.clone()).or_default() += 1;
         }
         let mut best = f64::INFINITY;
         let mut result = None;
@@ -125,6 +128,9 @@ fn main() {
                     );
                 }
                 family.ours.push(best);
+                for (tool, time) in &mine {
+                    family.peers.entry(tool.clone()).or_default().push((best, *time));
+                }
                 family.states.push(states);
                 if let Some(x) = expected.get(&id) {
                     let automaton = &compiled.automaton;
@@ -150,35 +156,52 @@ fn main() {
             None => {}
         }
     }
-    println!("milliseconds: solved; median / 95th percentile / maximum");
+    println!("milliseconds, median / 95th percentile / maximum over the formulas solved;");
+    println!(
+        "per peer: formulas it solved; its median / maximum against ours on the formulas that both solved"
+    );
     println!(
         "| family | formulas | tracelaw | spot_direct | spot_compose | lydia | mona | states median/max |"
     );
     println!("|---|---|---|---|---|---|---|---|");
+    let mut slower = Vec::new();
     for (name, family) in &mut families {
-        let show = |times: &mut Vec<f64>| {
-            times.sort_by(f64::total_cmp);
-            if times.is_empty() {
-                return "0".to_string();
-            }
-            format!(
-                "{}; {:.3}/{:.3}/{:.3}",
-                times.len(),
-                quantile(times, 0.5),
-                quantile(times, 0.95),
-                quantile(times, 1.0)
-            )
-        };
+        family.ours.sort_by(f64::total_cmp);
         family.states.sort_unstable();
         let count = family.ours.len() + family.failed.len();
-        let mut line = format!("| {name} | {count} | {} ", show(&mut family.ours));
+        let at = |q| quantile(&family.ours, q);
+        let mut line = format!(
+            "| {name} | {count} | {}; {:.3}/{:.3}/{:.3} ",
+            family.ours.len(),
+            at(0.5),
+            at(0.95),
+            at(1.0)
+        );
         for tool in ["spot_direct", "spot_compose", "lydia", "mona"] {
-            let cell = family.peers.get_mut(tool).map_or("0".to_string(), show);
-            line += &format!("| {cell} ");
+            let Some(pairs) = family.peers.get(tool) else {
+                line += "| 0 ";
+                continue;
+            };
+            let (mut ours, mut theirs): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+            ours.sort_by(f64::total_cmp);
+            theirs.sort_by(f64::total_cmp);
+            let (m, t) = (
+                (quantile(&ours, 0.5), quantile(&ours, 1.0)),
+                (quantile(&theirs, 0.5), quantile(&theirs, 1.0)),
+            );
+            let solved = family.solved.get(tool).copied().unwrap_or(0);
+            line += &format!("| {solved}; {:.3}/{:.3} against {:.3}/{:.3} ", t.0, t.1, m.0, m.1);
+            for (what, ours, theirs) in [("median", m.0, t.0), ("maximum", m.1, t.1)] {
+                if ours > theirs {
+                    slower.push(format!("{name}: {what} {ours:.3} against {theirs:.3} of {tool}"));
+                }
+            }
         }
         let states: Vec<f64> = family.states.iter().map(|&s| s as f64).collect();
         println!("{line}| {}/{} |", quantile(&states, 0.5), quantile(&states, 1.0));
     }
+    println!("slower than a peer on the formulas that both solved: {}", slower.len());
+    slower.iter().for_each(|s| println!("  {s}"));
     let mut bad = false;
     for (name, family) in &families {
         for wrong in &family.wrong {

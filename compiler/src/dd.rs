@@ -211,28 +211,33 @@ impl Dd {
     /// All nodes below the roots, children before parents.
     ///
     /// # Complexity
-    /// O(result), sorting aside.
+    /// O(result).
     pub(crate) fn below(&mut self, roots: &[Ref]) -> Vec<Ref> {
+        const OPEN: u32 = 0;
+        const DONE: u32 = 1;
         self.scratch.resize(self.nodes.len(), EMPTY);
         let mut found = Vec::new();
         let mut stack = Vec::new();
         for &root in roots {
             stack.push(root);
-            while let Some(r) = stack.pop() {
-                if r & TERMINAL == 0 && self.scratch[r as usize] == EMPTY {
-                    self.scratch[r as usize] = 0;
-                    found.push(r);
+            while let Some(&r) = stack.last() {
+                let mark = if r & TERMINAL == 0 { self.scratch[r as usize] } else { DONE };
+                if mark == EMPTY {
+                    self.scratch[r as usize] = OPEN;
                     let node = self.nodes[r as usize];
-                    stack.push(node.lo);
-                    stack.push(node.hi);
+                    stack.extend([node.hi, node.lo]);
+                    continue;
+                }
+                stack.pop();
+                if mark == OPEN {
+                    self.scratch[r as usize] = DONE;
+                    found.push(r);
                 }
             }
         }
         for &r in &found {
             self.scratch[r as usize] = EMPTY;
         }
-        // A node is made after its children.
-        found.sort_unstable();
         found
     }
 

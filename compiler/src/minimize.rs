@@ -388,13 +388,21 @@ pub(crate) struct Joint {
 
 struct Part {
     automaton: Mtdfa,
-    /// The propositions it tests, sorted.
+    /// The propositions it may test, sorted.
     support: Vec<u32>,
 }
 
 impl Part {
     fn new(dd: &mut Dd, automaton: Mtdfa) -> Part {
         let mut support: Vec<u32> = dd.below(&automaton.roots).into_iter().map(|r| dd.node(r).var).collect();
+        support.sort_unstable();
+        support.dedup();
+        Part { automaton, support }
+    }
+
+    /// What became of two parts.
+    fn merged(automaton: Mtdfa, a: &Part, b: &Part) -> Part {
+        let mut support = [a.support.as_slice(), b.support.as_slice()].concat();
         support.sort_unstable();
         support.dedup();
         Part { automaton, support }
@@ -442,8 +450,7 @@ impl Joint {
                     if both.as_constant() == Some(!self.conjunction) {
                         return Ok(both);
                     }
-                    let part = Part::new(dd, both);
-                    self.parts.push(part);
+                    self.parts.push(Part::merged(both, &a, &b));
                 }
                 None => apart.push(a),
             }
@@ -454,7 +461,7 @@ impl Joint {
                 let both = product(dd, self.conjunction, &a.automaton, &b.automaton, cap)?;
                 let free = a.always_can(dd, self.conjunction) && b.always_can(dd, self.conjunction);
                 let both = if free { both } else { minimize(dd, both)? };
-                let part = Part::new(dd, both);
+                let part = Part::merged(both, &a, &b);
                 let at = apart.partition_point(|p| p.size() > part.size());
                 apart.insert(at, part);
             }
@@ -479,7 +486,7 @@ impl Joint {
             if self.parts[i].shares(&single) {
                 used = true;
                 let both = self.meet(dd, &single, &self.parts[i], cap)?;
-                self.parts[i] = Part::new(dd, both);
+                self.parts[i] = Part::merged(both, &single, &self.parts[i]);
             }
         }
         if !used {
