@@ -126,6 +126,11 @@ impl Formulas {
             flat.push(outer);
             return self.nary(conjunction, flat);
         }
+        if let Some((now, later, bounded)) = self.deadline(conjunction, &flat) {
+            flat.retain(|&id| id != now && id != later);
+            flat.push(bounded);
+            return self.nary(conjunction, flat);
+        }
         for &id in &flat {
             if let Core::Literal { prop, positive } = *self.core(id) {
                 let opposite = Core::Literal { prop, positive: !positive };
@@ -142,6 +147,32 @@ impl Formulas {
             _ if conjunction => self.intern(Core::And(flat.into())),
             _ => self.intern(Core::Or(flat.into())),
         }
+    }
+
+    /// `f | X f` is `F[<=1] f`, and `f | X F[<=k] f` is `F[<=k+1] f`; likewise `f & WX G[<=k] f`. Finds `f`, the other
+    /// operand, and what they are together: deadlines written out nest deeply, counted ones do not.
+    fn deadline(
+        &mut self,
+        conjunction: bool,
+        flat: &[FormulaId],
+    ) -> Option<(FormulaId, FormulaId, FormulaId)> {
+        let (now, later, last) = flat.iter().find_map(|&id| match *self.core(id) {
+            Core::Next { strong, steps: 1, arg } if strong != conjunction => {
+                let (now, last) = match *self.core(arg) {
+                    Core::Until { last: Some(last), lhs: TRUE, rhs } if !conjunction => (rhs, last),
+                    Core::Release { last: Some(last), lhs: FALSE, rhs } if conjunction => (rhs, last),
+                    _ => (arg, 0),
+                };
+                (last < u32::MAX && flat.binary_search(&now).is_ok()).then_some((now, id, last))
+            }
+            _ => None,
+        })?;
+        let bounded = if conjunction {
+            self.release(Some(last + 1), FALSE, now)
+        } else {
+            self.until(Some(last + 1), TRUE, now)
+        };
+        Some((now, later, bounded))
     }
 
     /// The `g` of a `G g` (in a conjunction) or `F g` (in a disjunction) when `g` is propositional.
