@@ -78,6 +78,21 @@ const PLAIN_STACK: usize = 1 << 20;
 /// `vocabulary` numbers the propositions; its order is the order in which diagrams test them, and equal languages over
 /// one vocabulary give equal automata.
 ///
+/// ```
+/// use tracelaw_compiler::{Options, compile, syntax};
+/// use tracelaw_runtime::{Letter, Verdict};
+///
+/// let rule = syntax::parse("G(pay -> F audit)", syntax::Dialect::Tracelaw, &syntax::Limits::default())?;
+/// let vocabulary = ["pay".to_string(), "audit".to_string()];
+/// let compiled = compile(&rule, &vocabulary, &Options::default())?;
+/// let automaton = &compiled.automaton;
+/// let paid = automaton.step(automaton.initial(), Letter(&[0b01])).state;
+/// assert_eq!(automaton.verdict(paid), Verdict::Pending);
+/// let audited = automaton.step(paid, Letter(&[0b10])).state;
+/// assert_eq!(automaton.verdict(audited), Verdict::Holding);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Complexity
 /// Doubly exponential in the formula at worst, as it has to be; about linear for the usual rules.
 ///

@@ -223,6 +223,27 @@ impl<W: AsRef<[u32]>> Automaton<W> {
 const MAX_PATH: usize = 4096;
 
 /// How an automaton is written; see the module's head for the layout.
+///
+/// ```
+/// use tracelaw_runtime::{Automaton, Layout, Letter, Verdict};
+///
+/// // `F p`: pending until proposition 0 is true, satisfied from then on.
+/// let layout = Layout {
+///     state_len: 2,
+///     initial: 0,
+///     bounds: [0, 1, 1],
+///     class_len: 2,
+///     classifier: 0,
+///     nodes: &[[0, Layout::terminal(0), Layout::terminal(1)]],
+///     body: &[0, 2, 2, 2],
+/// };
+/// let mut words = Vec::new();
+/// layout.write(&mut |word| words.push(word));
+/// let automaton = Automaton::from_words(words)?;
+/// let after = automaton.step(automaton.initial(), Letter(&[1])).state;
+/// assert_eq!(automaton.verdict(after), Verdict::Satisfied);
+/// # Ok::<(), tracelaw_runtime::LoadError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Layout<'a> {
     /// Number of states.
@@ -273,5 +294,64 @@ impl Layout<'_> {
         head.into_iter().for_each(&mut *push);
         self.nodes.iter().flatten().copied().for_each(&mut *push);
         self.body.iter().copied().for_each(push);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::vec::Vec;
+
+    use super::{Automaton, Layout};
+    use crate::Letter;
+
+    fn words(class_len: u32) -> Vec<u32> {
+        let nodes = [[1, Layout::terminal(0), Layout::terminal(1)], [0, 0, Layout::terminal(1)]];
+        let body: &[u32] = if class_len == 0 { &[1, Layout::terminal(2)] } else { &[0, 2, 2, 2] };
+        let layout = Layout {
+            state_len: 2,
+            initial: 0,
+            bounds: [0, 1, 1],
+            class_len,
+            classifier: 1,
+            nodes: &nodes,
+            body,
+        };
+        let mut words = Vec::new();
+        layout.write(&mut |w| words.push(w));
+        assert_eq!(words.len(), layout.word_len());
+        words
+    }
+
+    /// Steps through every state and letter: whatever loads must stay within its states.
+    fn walk(automaton: &Automaton<&[u32]>) {
+        for state in 0..automaton.state_len().min(64) + 1 {
+            for letter in 0..4 {
+                let step = automaton.step(state, Letter(&[letter]));
+                assert!(step.state < automaton.state_len() || state >= automaton.state_len());
+                let _ = automaton.verdict(step.state);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_damaged_is_refused_or_harmless() {
+        for class_len in [0, 2] {
+            let words = words(class_len);
+            walk(&Automaton::from_words(words.as_slice()).unwrap());
+            for len in 0..words.len() {
+                assert!(Automaton::from_words(&words[..len]).is_err(), "{len} words");
+            }
+            for at in 0..words.len() {
+                for bit in 0..32 {
+                    let mut flipped = words.clone();
+                    flipped[at] ^= 1 << bit;
+                    if let Ok(automaton) = Automaton::from_words(flipped.as_slice()) {
+                        walk(&automaton);
+                    }
+                }
+            }
+        }
     }
 }

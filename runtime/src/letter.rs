@@ -3,6 +3,12 @@
 /// The set of propositions true at an event: bit `i % 64` of word `i / 64` is proposition `i` of the vocabulary.
 ///
 /// Propositions past the last word are false.
+///
+/// ```
+/// use tracelaw_runtime::Letter;
+/// let letter = Letter(&[0b101]);
+/// assert!(letter.contains(2) && !letter.contains(1) && !letter.contains(640));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Letter<'a>(pub &'a [u64]);
 
