@@ -173,7 +173,7 @@ impl Sink for Reader<'_> {
         self.tell(problem.place, &message);
     }
 
-    fn opened(&mut self, file: u32, path: &Path, _: Format) {
+    fn file(&mut self, file: u32, path: &Path) {
         let at = file as usize;
         if self.files.len() <= at {
             self.files.resize(at + 1, String::new());

@@ -18,7 +18,12 @@ pub trait Sink {
     /// Something that could not be read.
     fn problem(&mut self, problem: Problem);
 
-    /// A file was opened and its format recognised. [`Place::file`] is `file` from here on.
+    /// A file is next. [`Place::file`] is `file` from here on.
+    fn file(&mut self, file: u32, path: &Path) {
+        let _ = (file, path);
+    }
+
+    /// The file was opened and its format recognised.
     fn opened(&mut self, file: u32, path: &Path, format: Format) {
         let _ = (file, path, format);
     }
@@ -274,6 +279,7 @@ impl<'a> Feed<'a> {
         self.path.clone_from(&file.path);
         self.bytes_before = self.summary.bytes;
         self.summary.files += 1;
+        self.sink.file(index, &file.path);
     }
 
     pub(super) fn opened(&mut self, path: &Path, format: Format) {

@@ -142,7 +142,7 @@ fn lines(feed: &mut Feed<'_>, source: &mut Source, sessions: &mut Sessions) -> S
                 feed.report(records::broken(feed, &error, number - 1))?;
                 continue;
             }
-            Err(error) => match careful(text, &error) {
+            Err(_) => match careful(text) {
                 Ok(line) => line,
                 Err(message) => {
                     feed.problem(Some(number), message)?;
@@ -158,14 +158,14 @@ fn lines(feed: &mut Feed<'_>, source: &mut Source, sessions: &mut Sessions) -> S
 }
 
 /// Reads a line that does not fit [`Line`]: either only in fields that do not matter, or all its mistakes come back.
-fn careful(text: &str, error: &serde_json::Error) -> Result<Line, String> {
+fn careful(text: &str) -> Result<Line, String> {
     let map = match serde_json::from_str(text) {
         Ok(Value::Object(map)) => map,
         Ok(_) => return Err(not_an_object(text)),
         Err(error) => return Err(json::error_text(&error)),
     };
-    let said = error.to_string();
-    if let Some(field) = said.strip_prefix("duplicate field `").and_then(|rest| rest.split('`').next()) {
+    // What came first in the line hides what comes later, so all names are looked at.
+    if let Some(field) = serde_json::from_str(text).ok().and_then(|Names(names)| twice(names)) {
         return Err(format!("`{field}` is there twice: which one counts?"));
     }
     let mut mistakes = Vec::new();
@@ -195,6 +195,35 @@ fn careful(text: &str, error: &serde_json::Error) -> Result<Line, String> {
         attrs: unless(present("args"), || field(&map, "attrs", "an object", &mut mistakes)),
     };
     if mistakes.is_empty() { Ok(line) } else { Err(mistakes.join("; ")) }
+}
+
+/// The field names of an object, as often as they are there.
+struct Names(Vec<String>);
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Names, D::Error> {
+        struct Visit;
+        impl<'de> Visitor<'de> for Visit {
+            type Value = Names;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Names, A::Error> {
+                let mut names = Vec::new();
+                while let Some((name, _)) = map.next_entry::<String, de::IgnoredAny>()? {
+                    names.push(name);
+                }
+                Ok(Names(names))
+            }
+        }
+        deserializer.deserialize_map(Visit)
+    }
+}
+
+/// The first name that is there twice.
+fn twice(mut names: Vec<String>) -> Option<String> {
+    names.sort_unstable();
+    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone())
 }
 
 fn not_an_object(text: &str) -> String {
