@@ -29,7 +29,8 @@ pub enum AfterViolation {
 pub struct Limits {
     /// States of any automaton on the way. Default 2^20.
     pub max_states: usize,
-    /// Diagram nodes in all, each about 40 bytes with its share of the tables. Default 2^25.
+    /// Nodes of any one arena of diagrams, each about 60 bytes with its share of the tables. Default 2^23, about half a
+    /// gigabyte.
     pub max_nodes: usize,
     /// Time for one formula. Default none: the same input then gives the same answer on every machine.
     pub max_time: Option<Duration>,
@@ -37,7 +38,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { max_states: 1 << 20, max_nodes: 1 << 25, max_time: None }
+        Limits { max_states: 1 << 20, max_nodes: 1 << 23, max_time: None }
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) enum Kind {
     Unknown { name: String },
     Infinite,
     Stack { bytes: usize },
-    Internal { cause: tracelaw_runtime::LoadError },
+    Internal { cause: String },
 }
 
 impl BuildError {
@@ -33,8 +33,9 @@ impl BuildError {
         BuildError::new(Kind::Stack { bytes })
     }
 
-    pub(crate) const fn internal(cause: tracelaw_runtime::LoadError) -> BuildError {
-        BuildError::new(Kind::Internal { cause })
+    /// The compiler is wrong, not the formula.
+    pub(crate) fn internal(cause: impl fmt::Display) -> BuildError {
+        BuildError::new(Kind::Internal { cause: cause.to_string() })
     }
 
     /// Whether the automaton, or one on the way to it, needs more states than allowed.
@@ -61,11 +62,11 @@ impl fmt::Display for BuildError {
         match &self.kind {
             Kind::States { limit } => write!(
                 f,
-                "the automaton needs more than {limit} states; split the rule at its top `&` into several rules, or raise the state limit"
+                "the automaton needs more than {limit} states; split the rule into several, or raise the state limit"
             ),
             Kind::Nodes { limit } => write!(
                 f,
-                "the decision diagrams need more than {limit} nodes; split the rule at its top `&` into several rules, or raise the node limit"
+                "the decision diagrams need more than {limit} nodes; split the rule into several, or raise the node limit"
             ),
             Kind::Time { limit, states } => write!(
                 f,
@@ -83,7 +84,7 @@ impl fmt::Display for BuildError {
                 )
             }
             Kind::Internal { cause } => {
-                write!(f, "the compiler wrote what it cannot read ({cause}); please report the rule")
+                write!(f, "a fault of the compiler: {cause}; please report the rule")
             }
             Kind::Infinite => f.write_str(
                 "verdicts over infinite traces are not compiled yet; leave `semantics` out, or say \"finite\"",

@@ -62,7 +62,7 @@ pub struct Stats {
     pub classes: usize,
     /// 32-bit words of the automaton.
     pub words: usize,
-    /// Diagram nodes made on the way.
+    /// Diagram nodes made on the way, those over obligations aside.
     pub nodes: usize,
 }
 

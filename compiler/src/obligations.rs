@@ -212,7 +212,7 @@ impl Obligations {
             Core::False => terminal(0),
             Core::True => terminal(1),
             // Wherever a literal can be owed it is in the library.
-            Core::Literal { .. } => terminal(0),
+            Core::Literal { .. } => return Err(unregistered()),
             Core::And(fs) => {
                 let mut r = terminal(1);
                 for &f in &fs {
@@ -231,8 +231,8 @@ impl Obligations {
             }
             Core::Until { .. } | Core::Release { .. } => self.encode_counted(formulas, id)?,
             Core::Next { .. } | Core::Yesterday { .. } | Core::Since { .. } | Core::Trigger { .. } => {
-                let alone: Vec<u32> = self.variable(formulas, id).map(|(_, var)| var).into_iter().collect();
-                self.joined(&alone, terminal(u32::from(self.conjunctive)))?
+                let (_, var) = self.variable(formulas, id).ok_or_else(unregistered)?;
+                self.joined(&[var], terminal(u32::from(self.conjunctive)))?
             }
         };
         self.encoded.insert(id, r);
@@ -243,7 +243,7 @@ impl Obligations {
     /// `G`s. `g` is known here if it is in the library. A family is encoded as one chain, once.
     fn encode_counted(&mut self, formulas: &mut Formulas, id: FormulaId) -> Result<Ref, BuildError> {
         let neutral = terminal(u32::from(self.conjunctive));
-        let Some((family, var)) = self.variable(formulas, id) else { return Ok(neutral) };
+        let (family, var) = self.variable(formulas, id).ok_or_else(unregistered)?;
         if let Some(chain) = self.chains.get(&family.base) {
             return Ok(chain[(var - family.base) as usize]);
         }
@@ -275,6 +275,11 @@ impl Obligations {
     pub(crate) fn node(&self, r: Ref) -> Node {
         self.dd.node(r)
     }
+}
+
+/// Something is owed that was not foreseen: better no automaton than a wrong one.
+fn unregistered() -> BuildError {
+    BuildError::internal("an obligation was not foreseen")
 }
 
 /// The family of an obligation and its count in it; nothing for Boolean combinations.

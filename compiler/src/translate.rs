@@ -206,6 +206,31 @@ impl Plan {
     }
 }
 
+/// What is owed in each state: diagrams over obligations, numbered as they turn up.
+struct Owed {
+    list: Vec<Ref>,
+    numbers: HashMap<Ref, u32, ahash::RandomState>,
+}
+
+impl Owed {
+    /// Nothing can pay for state [`REJECT`], and nothing is owed in state [`ACCEPT`].
+    fn new() -> Owed {
+        let mut owed = Owed { list: Vec::new(), numbers: HashMap::with_hasher(hasher()) };
+        for constant in [REJECT, ACCEPT] {
+            owed.number(terminal(constant));
+        }
+        owed
+    }
+
+    fn number(&mut self, debt: Ref) -> u32 {
+        let next = self.list.len() as u32;
+        *self.numbers.entry(debt).or_insert_with(|| {
+            self.list.push(debt);
+            next
+        })
+    }
+}
+
 /// A past subformula: a part of the state says what it amounts to at the current position.
 struct Past {
     /// Its value at a position is the value of this at the position before.
@@ -218,9 +243,7 @@ struct Past {
 struct Unit<'t, 'a> {
     translator: &'t mut Translator<'a>,
     obligations: Obligations,
-    /// Diagrams over obligations, numbered; the numbers are the states seen by the leaves.
-    owed: Vec<Ref>,
-    owed_numbers: HashMap<Ref, u32, ahash::RandomState>,
+    owed: Owed,
     by_formula: HashMap<FormulaId, Ref, ahash::RandomState>,
     by_owed: HashMap<Ref, Ref, ahash::RandomState>,
     /// Languages of the operands, and what a letter makes of each.
@@ -248,14 +271,11 @@ impl<'t, 'a> Unit<'t, 'a> {
         for (&operand, &language) in &library.of {
             obligations.set_language(operand, language);
         }
-        let mut owed_numbers = HashMap::with_hasher(hasher());
-        owed_numbers.extend([(terminal(0), REJECT), (terminal(1), ACCEPT)]);
         Ok(Unit {
             by_language: vec![None; library.roots.len()],
             translator,
             obligations,
-            owed: vec![terminal(0), terminal(1)],
-            owed_numbers,
+            owed: Owed::new(),
             by_formula: HashMap::with_hasher(hasher()),
             by_owed: HashMap::with_hasher(hasher()),
             library,
@@ -269,7 +289,7 @@ impl<'t, 'a> Unit<'t, 'a> {
 
     fn run(mut self, id: FormulaId) -> Result<Mtdfa, BuildError> {
         let start = self.obligations.encode(self.translator.formulas, id)?;
-        let start = self.number(start);
+        let start = self.owed.number(start);
         if self.translator.formulas.has_past(id) {
             self.run_with_past(id, start)
         } else {
@@ -281,40 +301,27 @@ impl<'t, 'a> Unit<'t, 'a> {
         let mut roots = sinks();
         let mut reached = initial;
         while roots.len() <= reached as usize {
-            check_states(self.owed.len(), self.translator.cap)?;
+            check_states(self.owed.list.len(), self.translator.cap)?;
             if roots.len().is_multiple_of(1024) {
                 self.translator.dd.check_budget(0)?;
             }
-            let owed = self.owed[roots.len()];
+            let owed = self.owed.list[roots.len()];
             let root = self.successor_owed(owed)?;
             roots.push(root);
-            reached = self.owed.len() as u32 - 1;
+            reached = self.owed.list.len() as u32 - 1;
         }
         Ok(Mtdfa { roots, initial })
-    }
-
-    fn number(&mut self, owed: Ref) -> u32 {
-        let next = self.owed.len() as u32;
-        *self.owed_numbers.entry(owed).or_insert_with(|| {
-            self.owed.push(owed);
-            next
-        })
     }
 
     /// The edge to what `id` asks of the rest.
     fn goto(&mut self, id: FormulaId, accepting: bool) -> Result<Ref, BuildError> {
         let owed = self.obligations.encode(self.translator.formulas, id)?;
-        Ok(terminal(edge(self.number(owed), accepting)))
+        Ok(terminal(edge(self.owed.number(owed), accepting)))
     }
 
     fn combine(&mut self, conjunction: bool, f: Ref, g: Ref) -> Result<Ref, BuildError> {
         let cache = if conjunction { &mut self.and } else { &mut self.or };
-        let mut op = Meet {
-            conjunction,
-            obligations: &mut self.obligations,
-            owed: &mut self.owed,
-            numbers: &mut self.owed_numbers,
-        };
+        let mut op = Meet { conjunction, obligations: &mut self.obligations, owed: &mut self.owed };
         self.translator.dd.apply(&mut op, cache, f, g)
     }
 
@@ -345,16 +352,10 @@ impl<'t, 'a> Unit<'t, 'a> {
         if let Some(r) = self.by_language[language as usize] {
             return Ok(r);
         }
-        let (obligations, owed, numbers) = (&self.obligations, &mut self.owed, &mut self.owed_numbers);
+        let (obligations, owed) = (&self.obligations, &mut self.owed);
         let root = self.library.roots[language as usize];
         let r = self.translator.dd.map(&mut dd::memo(), root, &mut |e| {
-            let debt = obligations.language(e >> 1);
-            let next = owed.len() as u32;
-            let number = *numbers.entry(debt).or_insert_with(|| {
-                owed.push(debt);
-                next
-            });
-            Ok(edge(number, e & 1 != 0))
+            Ok(edge(owed.number(obligations.language(e >> 1)), e & 1 != 0))
         })?;
         self.by_language[language as usize] = Some(r);
         Ok(r)
@@ -424,12 +425,9 @@ impl<'t, 'a> Unit<'t, 'a> {
 
     /// What a letter makes of the value that the past subformula `id` had at the position before.
     fn remembered(&mut self, id: FormulaId) -> Result<Ref, BuildError> {
-        let owed = self
-            .past_index
-            .get(&id)
-            .and_then(|&i| self.memory.get(i))
-            .map_or(terminal(0), |&n| self.owed[n as usize]);
-        self.successor_owed(owed)
+        let remembered = self.past_index.get(&id).and_then(|&i| self.memory.get(i));
+        let &number = remembered.ok_or_else(|| BuildError::internal("a past operator was not foreseen"))?;
+        self.successor_owed(self.owed.list[number as usize])
     }
 
     /// Finds the past subformulas, inner ones first.
@@ -504,7 +502,7 @@ impl<'t, 'a> Unit<'t, 'a> {
             self.memory = memory;
             self.by_formula.clear();
             self.by_owed.clear();
-            let owed = self.owed[owed as usize];
+            let owed = self.owed.list[owed as usize];
             let mut joint = self.successor_owed(owed)?;
             // Only what the present state can still ask for is worth following.
             let wanted = self.asked_for(&mut asked, owed);
@@ -544,7 +542,7 @@ impl<'t, 'a> Unit<'t, 'a> {
         if owed == REJECT || owed == ACCEPT {
             return owed;
         }
-        let wanted = self.asked_for(asked, self.owed[owed as usize]);
+        let wanted = self.asked_for(asked, self.owed.list[owed as usize]);
         for (i, m) in memory.iter_mut().enumerate() {
             if wanted[i / 64] >> (i % 64) & 1 == 0 {
                 *m = REJECT;
@@ -623,8 +621,7 @@ impl BinaryOp for Tuples {
 struct Meet<'m> {
     conjunction: bool,
     obligations: &'m mut Obligations,
-    owed: &'m mut Vec<Ref>,
-    numbers: &'m mut HashMap<Ref, u32, ahash::RandomState>,
+    owed: &'m mut Owed,
 }
 
 impl BinaryOp for Meet<'_> {
@@ -643,17 +640,12 @@ impl BinaryOp for Meet<'_> {
     }
 
     fn leaf(&mut self, f: u32, g: u32) -> Result<u32, BuildError> {
-        let (p, q) = (self.owed[(f >> 1) as usize], self.owed[(g >> 1) as usize]);
+        let (p, q) = (self.owed.list[(f >> 1) as usize], self.owed.list[(g >> 1) as usize]);
         let (owed, accepting) = if self.conjunction {
             (self.obligations.and(p, q)?, f & g & 1 != 0)
         } else {
             (self.obligations.or(p, q)?, (f | g) & 1 != 0)
         };
-        let next = self.owed.len() as u32;
-        let number = *self.numbers.entry(owed).or_insert_with(|| {
-            self.owed.push(owed);
-            next
-        });
-        Ok(edge(number, accepting))
+        Ok(edge(self.owed.number(owed), accepting))
     }
 }

@@ -64,11 +64,12 @@ impl<W: AsRef<[u32]>> Automaton<W> {
         if bounds.windows(2).any(|b| matches!(b, [x, y] if x > y)) {
             return bad("verdict ranges out of order", 6);
         }
-        let body = HEADER + node_len as usize * 3;
-        let rest = if class_len == 0 { state_len as usize } else { state_len as usize * class_len as usize };
-        if w.len() != body + rest {
+        let (nodes, rest) = (u64::from(node_len) * 3, u64::from(state_len) * u64::from(class_len.max(1)));
+        if w.len() as u64 != HEADER as u64 + nodes + rest {
             return bad("wrong length", w.len());
         }
+        // Both fit: they are parts of a length.
+        let (body, rest) = (HEADER + node_len as usize * 3, rest as usize);
         let value_limit = if class_len == 0 { state_len * 2 } else { class_len };
         let reference_ok =
             |r: u32, before: u32| if r & TERMINAL != 0 { r & !TERMINAL < value_limit } else { r < before };
@@ -195,10 +196,9 @@ impl<W: AsRef<[u32]>> Automaton<W> {
         }
         let at = HEADER + reference as usize * 3;
         for (value, child) in [(false, self.word(at + 1)), (true, self.word(at + 2))] {
-            if let Some(slot) = cube.get_mut(depth) {
-                *slot = (self.word(at), value);
-                self.edges_below(state, child, cube, depth + 1, edge)?;
-            }
+            let Some(slot) = cube.get_mut(depth) else { return ControlFlow::Break(()) };
+            *slot = (self.word(at), value);
+            self.edges_below(state, child, cube, depth + 1, edge)?;
         }
         ControlFlow::Continue(())
     }
@@ -219,7 +219,7 @@ impl<W: AsRef<[u32]>> Automaton<W> {
     }
 }
 
-/// Longest path of a diagram that [`Automaton::edges`] follows.
+/// Longest path of a diagram that [`Automaton::edges`] follows: it breaks off at a longer one.
 const MAX_PATH: usize = 4096;
 
 /// How an automaton is written; see the module's head for the layout.
