@@ -120,7 +120,7 @@ impl Dd {
 
     /// Doubles the table. The clock is looked at here and every thousand states: often enough, and free.
     fn grow(&mut self) -> Result<(), BuildError> {
-        self.check_budget(0)?;
+        self.check_time()?;
         let size = self.table.len() * 2;
         let old = std::mem::replace(&mut self.table, vec![(0, EMPTY); size]);
         for (hash, index) in old.into_iter().filter(|e| e.1 != EMPTY) {
@@ -133,14 +133,11 @@ impl Dd {
         Ok(())
     }
 
-    /// Whether the work may go on; `states` is how many states there are so far.
-    pub(crate) fn check_budget(&self, states: usize) -> Result<(), BuildError> {
-        if states > self.limits.max_states {
-            return Err(BuildError::new(Kind::States { limit: self.limits.max_states }));
-        }
+    /// Whether there is time left.
+    pub(crate) fn check_time(&self) -> Result<(), BuildError> {
         match (self.deadline, self.limits.max_time) {
             (Some(deadline), Some(limit)) if Instant::now() > deadline => {
-                Err(BuildError::new(Kind::Time { limit, states }))
+                Err(BuildError::new(Kind::Time { limit, nodes: self.nodes.len() }))
             }
             _ => Ok(()),
         }

@@ -12,7 +12,7 @@ pub struct BuildError {
 pub(crate) enum Kind {
     States { limit: usize },
     Nodes { limit: usize },
-    Time { limit: Duration, states: usize },
+    Time { limit: Duration, nodes: usize },
     Bound { bound: u64, limit: usize },
     Unknown { name: String },
     Infinite,
@@ -68,9 +68,9 @@ impl fmt::Display for BuildError {
                 f,
                 "the decision diagrams need more than {limit} nodes; split the rule into several, or raise the node limit"
             ),
-            Kind::Time { limit, states } => write!(
+            Kind::Time { limit, nodes } => write!(
                 f,
-                "not compiled within {:.3} s ({states} states built so far); split the rule, or raise the time limit",
+                "not compiled within {:.3} s ({nodes} diagram nodes built so far); split the rule, or raise the time limit",
                 limit.as_secs_f64()
             ),
             Kind::Bound { bound, limit } => write!(

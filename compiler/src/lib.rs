@@ -122,7 +122,7 @@ pub fn compile(formula: &Ast, vocabulary: &[String], options: &Options) -> Resul
             .spawn_scoped(scope, run)
             .map_err(|_| BuildError::stack(stack))?
             .join()
-            .unwrap_or_else(|_| Err(BuildError::stack(stack)))
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 

@@ -51,7 +51,7 @@ impl Graph {
         let mut table = Table::new(self.vars.len());
         let mut ids = vec![0u32; self.vars.len()];
         for _ in 0..WHOLE_ROUNDS {
-            dd.check_budget(0)?;
+            dd.check_time()?;
             table.clear();
             for i in 0..ids.len() {
                 let lo = resolve(&ids, &classes.of, self.lo[i]);
@@ -207,7 +207,7 @@ impl<'g> Incremental<'g> {
         loop {
             rounds += 1;
             if rounds.is_multiple_of(64) {
-                dd.check_budget(0)?;
+                dd.check_time()?;
             }
             let renamed = self.split(touched);
             if renamed.is_empty() {

@@ -81,7 +81,7 @@ pub(crate) fn product(
             return Err(BuildError::new(Kind::States { limit: cap }));
         }
         if next.is_multiple_of(1024) {
-            dd.check_budget(0)?;
+            dd.check_time()?;
         }
         let root = dd.apply(&mut op, &mut cache, a.roots[p as usize], b.roots[q as usize])?;
         roots.push(root);

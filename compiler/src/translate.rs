@@ -35,7 +35,7 @@ pub(crate) struct Translator<'a> {
     /// States that any automaton on the way may have.
     cap: usize,
     done: HashMap<FormulaId, Mtdfa, ahash::RandomState>,
-    /// Formulas whose automata are not small.
+    /// Formulas whose automata are not small, or were not on the way.
     large: HashSet<FormulaId, ahash::RandomState>,
 }
 
@@ -303,7 +303,7 @@ impl<'t, 'a> Unit<'t, 'a> {
         while roots.len() <= reached as usize {
             check_states(self.owed.list.len(), self.translator.cap)?;
             if roots.len().is_multiple_of(1024) {
-                self.translator.dd.check_budget(0)?;
+                self.translator.dd.check_time()?;
             }
             let owed = self.owed.list[roots.len()];
             let root = self.successor_owed(owed)?;
@@ -497,7 +497,7 @@ impl<'t, 'a> Unit<'t, 'a> {
         while let Some((owed, memory)) = states.list.get(roots.len() - 2).cloned() {
             check_states(states.list.len(), self.translator.cap)?;
             if roots.len().is_multiple_of(1024) {
-                self.translator.dd.check_budget(0)?;
+                self.translator.dd.check_time()?;
             }
             self.memory = memory;
             self.by_formula.clear();
