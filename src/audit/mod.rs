@@ -89,6 +89,15 @@ impl fmt::Display for Contradiction {
 
 impl std::error::Error for Contradiction {}
 
+/// An expression of a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Expressed {
+    /// That of a proposition, by its index.
+    Proposition(u32),
+    /// One of those that say which events are steps.
+    Steps,
+}
+
 /// A label expression that met values of a type it does not work on, and counted as false there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clash {
@@ -98,6 +107,11 @@ pub struct Clash {
     pub place: Place,
     /// How often.
     pub count: u64,
+}
+
+fn note(clashes: &mut BTreeMap<Expressed, Clash>, what: Expressed, message: &str, place: Place) {
+    let first = || Clash { message: message.to_owned(), place, count: 0 };
+    clashes.entry(what).or_insert_with(first).count += 1;
 }
 
 /// One pass over one log.
@@ -112,7 +126,7 @@ pub struct Audit<'a> {
     last: usize,
     letter: Vec<u64>,
     is_step: Vec<bool>,
-    clashes: BTreeMap<u32, Clash>,
+    clashes: BTreeMap<Expressed, Clash>,
 }
 
 #[derive(Debug)]
@@ -164,13 +178,18 @@ impl<'a> Audit<'a> {
         let at = self.session(&event.session);
         if let Err(error) = self.policy.labeller.label(event, &mut self.letter) {
             for (prop, message) in error.clashes() {
-                let first = || Clash { message: message.to_owned(), place: event.place, count: 0 };
-                self.clashes.entry(prop).or_insert_with(first).count += 1;
+                note(&mut self.clashes, Expressed::Proposition(prop), message, event.place);
             }
         }
         let Some(session) = self.sessions.get_mut(at) else { return Ok(()) };
         self.is_step.clear();
-        self.is_step.extend(self.plan.streams.iter().map(|s| s.includes(event, &self.letter)));
+        for steps in &self.plan.streams {
+            let included = steps.includes(event, &self.letter);
+            if let Err(message) = &included {
+                note(&mut self.clashes, Expressed::Steps, message, event.place);
+            }
+            self.is_step.push(included == Ok(true));
+        }
         if !self.is_step.contains(&true) {
             return Ok(());
         }
@@ -229,8 +248,8 @@ impl<'a> Audit<'a> {
     }
 
     /// The label expressions that met values of a type they do not work on, by proposition.
-    pub fn clashes(&self) -> impl Iterator<Item = (u32, &Clash)> {
-        self.clashes.iter().map(|(prop, clash)| (*prop, clash))
+    pub fn clashes(&self) -> impl Iterator<Item = (Expressed, &Clash)> {
+        self.clashes.iter().map(|(what, clash)| (*what, clash))
     }
 
     /// The sessions without an outcome because one of their events contradicted the policy.

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tracelaw::audit::{Audit, Plan};
+use tracelaw::audit::{Audit, Expressed, Plan};
 use tracelaw::ingest::{self, Event, Format, Problem, Sink};
 use tracelaw::report::{Human, clean, place_name, quote, write_json};
 use tracelaw_runtime::Verdict;
@@ -70,10 +70,15 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
         return Ok(Ended::BadInput);
     }
 
-    for (prop, clash) in audit.clashes() {
-        let name = policy.vocabulary.get(prop as usize).map_or("", String::as_str);
+    for (what, clash) in audit.clashes() {
+        let what = match what {
+            Expressed::Proposition(prop) => {
+                format!("proposition `{}`", policy.vocabulary.get(prop as usize).map_or("", String::as_str))
+            }
+            Expressed::Steps => "`steps`".to_owned(),
+        };
         say_warning(&format!(
-            "proposition `{name}` counted as false at {} events: {} (first at {})",
+            "{what} counted as false at {} events: {} (first at {})",
             clash.count,
             clean(&clash.message),
             clean(&place_name(&files, clash.place)),

@@ -136,11 +136,17 @@ fn set(letter: &mut [u64], proposition: u32) {
 }
 
 impl Expression {
-    /// Whether the expression is true at `event`, whose letter the labeller has found. What is missing or of the
-    /// wrong type makes it false. Denied calls are events like others here.
-    #[must_use]
-    pub fn is_true(&self, event: &Event, letter: &[u64]) -> bool {
-        self.holds(event, letter) == Ok(true)
+    /// Whether the expression is true at `event`, whose letter the labeller has found. What is missing makes it false.
+    /// Denied calls are events like others here.
+    ///
+    /// # Errors
+    /// What met a value of a type it does not work on; the expression counts as false then.
+    pub fn is_true(&self, event: &Event, letter: &[u64]) -> Result<bool, String> {
+        match self.holds(event, letter) {
+            Ok(value) => Ok(value),
+            Err(evaluate::Stop::Missing) => Ok(false),
+            Err(evaluate::Stop::Clash(message)) => Err(message),
+        }
     }
 }
 

@@ -102,12 +102,14 @@ pub enum Steps {
 
 impl Steps {
     /// Whether `event` with its `letter` is a step.
-    #[must_use]
-    pub fn includes(&self, event: &Event, letter: &[u64]) -> bool {
+    ///
+    /// # Errors
+    /// What met a value of a type it does not work on; the event is no step then.
+    pub fn includes(&self, event: &Event, letter: &[u64]) -> Result<bool, String> {
         match self {
-            Steps::Calls => event.kind == Kind::Call,
-            Steps::All => true,
-            Steps::Matched => letter.iter().any(|word| *word != 0),
+            Steps::Calls => Ok(event.kind == Kind::Call),
+            Steps::All => Ok(true),
+            Steps::Matched => Ok(letter.iter().any(|word| *word != 0)),
             Steps::Where(expression) => expression.is_true(event, letter),
         }
     }
