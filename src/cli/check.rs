@@ -23,7 +23,8 @@ Exit status:
   0  every rule holds on every session
   1  a rule was broken
   2  the command line or the policy was at fault, an event contradicts the policy, or no rule was broken but part of the
-     input could not be read: silence about a log that was read in part would be no verdict";
+     input could not be read, or no event was read at all: silence would be no verdict
+Rules of every severity count.";
 
 /// Judge every session of the logs by every rule of the policy
 #[derive(clap::Args)]
@@ -78,8 +79,8 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
             Expressed::Steps => "`steps`".to_owned(),
         };
         say_warning(&format!(
-            "{what} counted as false at {} events: {} (first at {})",
-            clash.count,
+            "{what} counted as false at {}: {} (first at {})",
+            counted(clash.count, "event"),
             clean(&clash.message),
             clean(&place_name(&files, clash.place)),
         ));
@@ -90,15 +91,15 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
         say(&format!("left out, being no events: {}", skipped.join(", ")));
     }
     if summary.events == 0 {
-        say_warning("no events were read: there is nothing to judge");
+        say_error("no events were read: there is nothing to judge");
     }
     for session in audit.contradicted() {
         say_error(&format!("no verdicts on session `{}`: it contradicts the policy", clean(session)));
     }
     if summary.problems > 0 {
         say_error(&format!(
-            "{} places of the input could not be read; the verdicts are on the rest",
-            summary.problems
+            "{} of the input could not be read; the verdicts are on the rest",
+            counted(summary.problems, "place")
         ));
     }
 
@@ -119,9 +120,14 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
     Ok(match () {
         () if contradictions > 0 => Ended::BadInput,
         () if broken => Ended::Broken,
-        () if summary.problems > 0 => Ended::BadInput,
+        () if summary.problems > 0 || summary.events == 0 => Ended::BadInput,
         () => Ended::Well,
     })
+}
+
+/// `1 event`, `2 events`.
+fn counted(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// Hands over the outcomes until writing fails, and notes whether a rule was broken.

@@ -17,7 +17,7 @@ use super::{Ended, Failure, human_output, plain_output};
 const EXAMPLE: &str = "\
 Examples:
   $ tracelaw compile corpora/examples/support.toml
-  $ tracelaw compile corpora/examples/support.toml --rule no-leak --emit dot | dot -Tsvg > no-leak.svg
+  $ tracelaw compile corpora/examples/support.toml --rule no-card-data-out --emit dot | dot -Tsvg > rule.svg
   $ tracelaw compile --formula 'G(pay -> F audit)' --emit hoa";
 
 /// Compile rules to minimal automata and say how large they are, or write them
@@ -100,9 +100,13 @@ impl What {
         let mut rules = std::mem::take(&mut policy.rules);
         if let Some(id) = id {
             let near = suggest(id, rules.iter().map(|r| r.id.as_str())).map(str::to_owned);
+            let ids: Vec<String> = rules.iter().take(20).map(|r| format!("`{}`", r.id)).collect();
             rules.retain(|r| r.id == id);
             if rules.is_empty() {
-                let near = near.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+                let near = match near {
+                    Some(n) => format!("; did you mean `{n}`?"),
+                    None => format!("; its rules are {}", ids.join(", ")),
+                };
                 return Err(Failure::new(format_args!("`{}` has no rule `{id}`{near}", path.display())));
             }
         }

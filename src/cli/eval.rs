@@ -28,7 +28,7 @@ A request is one line: an object with
   formula        the rule
   traces         a list of traces; a trace is a list of events, an event the list of the propositions that hold at it
   id             any value; it comes back in the answer
-  semantics      "finite" (default) or "infinite"
+  semantics      "finite" (default); "infinite" is refused so far
   dialect        "tracelaw" (default) or "spot" (plain X is the weak next)
   props          all propositions there are; without it, those that the formula does not mention are ignored
   exclusive      lists of propositions of which at most one holds at an event

@@ -10,7 +10,7 @@ use super::{Ended, Failure, human_output};
 
 const EXAMPLE: &str = "\
 Examples:
-  $ tracelaw explain corpora/examples/support.toml no-leak
+  $ tracelaw explain corpora/examples/support.toml no-card-data-out
   $ tracelaw explain --formula 'G(pay -> F audit)'
 
 A trace is shown event by event, each as the set of the propositions that are true there: {pay} {} {audit, pay}";

@@ -76,7 +76,7 @@ pub(super) enum SemanticsArg {
     /// Sessions end: all finite continuations count
     #[default]
     Finite,
-    /// Sessions go on for ever: all infinite continuations count
+    /// Sessions go on for ever: all infinite continuations count (refused so far)
     Infinite,
 }
 

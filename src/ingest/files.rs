@@ -54,7 +54,8 @@ pub(super) fn expand(inputs: &[PathBuf]) -> Result<Inputs, IngestError> {
     // The same file given twice would count every event twice.
     let mut seen = HashSet::new();
     let before = paths.len();
-    paths.retain(|path| seen.insert(path.clone()));
+    // One file can have many names; standard input and what cannot be resolved goes by the name it was given.
+    paths.retain(|path| seen.insert(std::fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
     if paths.len() < before {
         skipped.insert("file given twice".to_owned(), (before - paths.len()) as u64);
     }

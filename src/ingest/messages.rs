@@ -57,6 +57,10 @@ fn assistant(
     let ts = time(message);
     let group = to.new_group();
     let mut calls = 0;
+    // Of another type they would vanish, and every rule about them would hold.
+    if let Some(other) = message.get("tool_calls").filter(|calls| !calls.is_null() && !calls.is_array()) {
+        feed.problem(line, format!("`tool_calls` is {}, expected an array", json::kind(other)))?;
+    }
     for call in array_at(message, "tool_calls") {
         let Some((tool, args)) = named_call(call) else {
             feed.problem(line, "tool call without a name, expected `function.name`")?;
@@ -86,8 +90,13 @@ fn assistant(
             None => feed.problem(line, "`function_call` without a name")?,
         }
     }
-    for block in content.as_array().map_or(&[][..], Vec::as_slice) {
-        let Some(kind) = str_at(block, "type") else { continue };
+    for block in blocks(content) {
+        let Some(kind) = str_at(block, "type") else {
+            if !block.is_string() {
+                feed.problem(line, format!("a block of `content` is {} without `type`", json::kind(block)))?;
+            }
+            continue;
+        };
         match kind {
             "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                 let Some(tool) = str_at(block, "name") else {
@@ -115,8 +124,22 @@ fn assistant(
     Ok(())
 }
 
+/// The blocks of a message: a list, or one on its own.
+fn blocks(content: &Value) -> &[Value] {
+    match content {
+        Value::Array(blocks) => blocks,
+        Value::Object(_) => std::slice::from_ref(content),
+        _ => &[],
+    }
+}
+
 /// Name and arguments of an element of `tool_calls`.
 fn named_call(call: &Value) -> Option<(String, Option<Value>)> {
+    // A custom tool takes free text.
+    if let Some(custom) = call.get("custom").filter(|custom| custom.is_object()) {
+        let args = custom.get("input").map(|input| serde_json::json!({ "input": input }));
+        return Some((str_at(custom, "name")?.to_owned(), args));
+    }
     let function = call.get("function").or_else(|| call.get("custom"));
     // Inspect: `function` is the name itself, `arguments` are beside it.
     let (tool, holder) = match function {

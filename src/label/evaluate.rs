@@ -77,6 +77,11 @@ impl<'a> Evaluation<'a, '_> {
             Node::Proposition(p) => Ok(self.proposition(*p)),
             Node::Compare(comparison, sides) => {
                 let (left, right) = (self.value(&sides[0])?, self.value(&sides[1])?);
+                // A null is no value, unless it is asked for by its name.
+                let named = sides.iter().any(|side| matches!(side, Node::Literal(Literal::Null)));
+                if !named && matches!((&left, &right), (Value::Null, _) | (_, Value::Null)) {
+                    return Err(Stop::Missing);
+                }
                 compare(*comparison, &left, &right)
             }
             Node::And(sides) => self.connective(sides, false),
@@ -84,6 +89,7 @@ impl<'a> Evaluation<'a, '_> {
             Node::Not(f) => Ok(!self.boolean(f)?),
             Node::OneOf(element, texts) => match self.value(element)? {
                 Value::Text(text) => Ok(texts.contains(text.as_ref())),
+                Value::Null => Err(Stop::Missing),
                 _ => Ok(false),
             },
             Node::Matches(text, regex) => Ok(regex.is_match(&self.text(text, "matches")?)),
@@ -110,6 +116,9 @@ impl<'a> Evaluation<'a, '_> {
             },
             Node::In(sides) => {
                 let element = self.value(&sides[0])?;
+                if matches!(element, Value::Null) {
+                    return Err(Stop::Missing);
+                }
                 match self.value(&sides[1])? {
                     Value::List(values) => Ok(values.iter().any(|v| equal(&element, v))),
                     Value::Array(values) => Ok(values.iter().any(|v| equal(&element, &json(v)))),

@@ -68,6 +68,8 @@ fn expressions_have_their_values() {
         ("'amount' in args && !('nothing' in args)", yes),
         ("has(args.amount) && has(args.note) && !has(args.nothing) && !has(args.nothing.at.all)", yes),
         ("args.note == null", yes),
+        ("args.amount != null && !(args.amount == null)", yes),
+        ("args.note != 1 || !(args.note == 1) || !(args.note in ['a']) || !(args.note in args.tags)", no),
         ("args.ok", yes),
         ("args.ok ? args.amount > 1 : false", yes),
         ("args.tags.exists(t, t == 'b') && args.tags.all(t, t.size() == 1)", yes),

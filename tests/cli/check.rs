@@ -274,6 +274,13 @@ fn rules_that_say_nothing_are_told() {
 #[test]
 fn a_log_without_events_is_told() {
     let ran = check(&policy("a", "G a", ""), "", &["--json"]);
-    assert_eq!((ran.out.as_str(), ran.code), ("", 0));
+    assert_eq!((ran.out.as_str(), ran.code), ("", 2));
     assert!(ran.err.contains("no events were read"), "{}", ran.err);
+}
+
+#[test]
+fn an_expression_for_steps_that_cannot_judge_says_so() {
+    let policy = format!("steps = 'args.n > 3'\n{}", policy("pay", "G !pay", ""));
+    let ran = check(&policy, "{\"session\":\"s\",\"tool\":\"pay\",\"args\":{\"n\":\"7\"}}\n", &["--json"]);
+    assert!(ran.err.contains("`steps` counted as false at 1 event:"), "{}", ran.err);
 }

@@ -18,6 +18,24 @@ fn every_subcommand_has_help_with_an_example() {
     }
 }
 
+/// Every example of a help text that names a policy of the project does what it shows.
+#[test]
+fn the_examples_of_the_help_run() {
+    let mut ran = 0;
+    for command in ["check", "compile", "explain"] {
+        let help = run(&[command, "--help"]).out;
+        for line in help.lines().filter(|l| l.contains("corpora/")) {
+            let Some((_, line)) = line.split_once("tracelaw ") else { continue };
+            let line = line.split(['|', '#']).next().unwrap_or(line);
+            let args: Vec<&str> = line.split_whitespace().collect();
+            let result = run(&args);
+            assert!(result.code < 2, "{line}: {}", result.err);
+            ran += 1;
+        }
+    }
+    assert!(ran >= 2, "{ran} examples found");
+}
+
 #[test]
 fn wrong_usage_exits_with_two() {
     for args in [
