@@ -3,7 +3,7 @@
 //! The usual line costs one typed pass without a document tree. Only a line that does not fit is read again as a
 //! tree, to name every field that is wrong.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 
 use serde::de::{self, Deserializer, Visitor};
@@ -351,8 +351,10 @@ fn event(
         batch: line.batch.map(|label| label.0),
         batch_size: line.batch_size.map(|size| size.max(1)),
     };
-    sessions.add(feed, event, extra);
-    Ok(())
+    match sessions.add(feed, event, extra) {
+        Some(message) => Err(problem(message, "give every call an id of its own, and one outcome")),
+        None => Ok(()),
+    }
 }
 
 fn has_any_field(text: &str) -> bool {
@@ -383,6 +385,8 @@ struct State {
     /// Label, number, calls so far, and size (where the log says it) of the latest batch.
     batch: Option<(String, u32, u32, Option<u32>)>,
     batches: u32,
+    /// Calls that were requested and have their outcome.
+    answered: HashSet<String>,
 }
 
 struct Held {
@@ -394,12 +398,15 @@ struct Held {
 }
 
 impl Sessions {
-    fn add(&mut self, feed: &mut Feed<'_>, event: Event, extra: Extra) {
+    fn add(&mut self, feed: &mut Feed<'_>, event: Event, extra: Extra) -> Option<String> {
         let known = self.by_name.get(&event.session).copied();
         let plain = extra.call.is_none() && extra.batch.is_none() && extra.batch_size.is_none();
         let index = match known {
             // Most logs have neither phases nor batches: straight through.
-            None if plain => return feed.event(event),
+            None if plain => {
+                feed.event(event);
+                return None;
+            }
             Some(index) => index,
             None => {
                 self.states.push(State::default());
@@ -407,8 +414,9 @@ impl Sessions {
                 self.states.len() - 1
             }
         };
-        self.states[index].add(event, extra);
+        let problem = self.states[index].add(event, extra);
         self.states[index].release(feed);
+        problem
     }
 
     fn finish(self, feed: &mut Feed<'_>) {
@@ -422,23 +430,58 @@ impl Sessions {
 }
 
 impl State {
-    fn add(&mut self, mut event: Event, extra: Extra) {
+    /// Takes an event; what cannot be placed comes back as a problem.
+    fn add(&mut self, mut event: Event, extra: Extra) -> Option<String> {
         let mut open = None;
         if let Some((id, phase)) = extra.call {
-            if phase == "request" {
-                open = Some(id);
-            } else if let Some(held) = self.queue.iter_mut().find(|held| held.open.as_ref() == Some(&id)) {
-                held.open = None;
-                held.event.status = event.status;
-                held.event.result = event.result;
-                return;
+            let requests = self.queue.iter().filter(|held| held.open.as_ref() == Some(&id)).count();
+            match (phase.as_str(), requests) {
+                ("request", _) => open = Some(id),
+                // Logs that note outcomes only have no requests.
+                (_, 0) if !self.answered.contains(&id) => {}
+                (_, 0) => return Some(format!("another outcome of call `{id}`, which has one already")),
+                (_, 1) => {
+                    self.outcome(&id, event);
+                    self.answered.insert(id);
+                    return None;
+                }
+                _ => {
+                    return Some(format!(
+                        "outcome of call `{id}`, of which {requests} are open: whose is it?"
+                    ));
+                }
             }
         }
         let growing = match (extra.batch, extra.batch_size) {
-            (None, None) => false,
+            (None, None) => {
+                // Calls of one batch follow each other.
+                self.close_batch();
+                false
+            }
             (label, size) => self.number(&mut event, label.unwrap_or_default(), size),
         };
         self.queue.push_back(Held { event, open, growing });
+        None
+    }
+
+    /// Gives the open call `id` its outcome, and what only the outcome's line says.
+    fn outcome(&mut self, id: &str, outcome: Event) {
+        let Some(held) = self.queue.iter_mut().find(|held| held.open.as_deref() == Some(id)) else { return };
+        held.open = None;
+        let call = &mut held.event;
+        call.status = outcome.status;
+        call.result = outcome.result;
+        if call.args.is_null() {
+            call.args = outcome.args;
+        }
+        if call.text.is_empty() {
+            call.text = outcome.text;
+        }
+        for prop in outcome.props {
+            if !call.props.contains(&prop) {
+                call.props.push(prop);
+            }
+        }
     }
 
     /// Numbers a call within its batch; true if the size of the batch is not known yet.

@@ -324,3 +324,23 @@ fn containers_without_end_are_problems() {
     );
     assert_eq!(openai(&deep).messages(), ["broken JSON: recursion limit exceeded"]);
 }
+
+#[test]
+fn calls_of_an_unexpected_type_are_problems_and_never_vanish() {
+    let log = openai(
+        r#"[{"role":"user","content":"x"},{"role":"assistant","tool_calls":{"function":{"name":"pay","arguments":"{}"}}}]"#,
+    );
+    assert!(log.messages()[0].contains("`tool_calls` is an object"), "{:?}", log.messages());
+    let log = openai(
+        r#"[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":"1","type":"custom","custom":{"name":"pay","input":"all"}}]}]"#,
+    );
+    assert_eq!(log.messages(), Vec::<&str>::new());
+    assert_eq!(
+        (log.calls(), &log.events[1].args),
+        (vec!["run: pay unknown".to_owned()], &json!({"input":"all"}))
+    );
+    let log = anthropic(
+        r#"[{"role":"user","content":"x"},{"role":"assistant","content":{"type":"tool_use","id":"1","name":"pay","input":{}}}]"#,
+    );
+    assert_eq!(log.calls(), ["run: pay unknown"]);
+}

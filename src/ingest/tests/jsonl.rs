@@ -216,3 +216,31 @@ fn the_order_is_that_of_the_file() {
     let log = read("run.jsonl", "{\"seq\":2,\"ts\":9,\"tool\":\"a\"}\n{\"seq\":1,\"ts\":1,\"tool\":\"b\"}");
     assert_eq!(log.calls(), ["run: a unknown", "run: b unknown"]);
 }
+
+#[test]
+fn an_outcome_belongs_to_one_open_call_and_adds_what_it_says() {
+    let log = read(
+        "x.jsonl",
+        "{\"session\":\"s\",\"tool\":\"a\",\"call_id\":\"1\",\"phase\":\"request\"}\n\
+         {\"session\":\"s\",\"tool\":\"a\",\"call_id\":\"1\",\"phase\":\"result\",\"props\":[\"lab\"]}\n\
+         {\"session\":\"s\",\"tool\":\"a\",\"call_id\":\"1\",\"phase\":\"result\"}\n\
+         {\"session\":\"s\",\"tool\":\"b\",\"call_id\":\"2\",\"phase\":\"request\"}\n\
+         {\"session\":\"s\",\"tool\":\"c\",\"call_id\":\"2\",\"phase\":\"request\"}\n\
+         {\"session\":\"s\",\"tool\":\"b\",\"call_id\":\"2\",\"phase\":\"result\"}\n",
+    );
+    assert_eq!(log.calls(), ["s: a ok", "s: b unknown", "s: c unknown"]);
+    assert_eq!(log.events[0].props, ["lab"]);
+    let lines: Vec<Option<u32>> = log.problems.iter().map(|p| p.place.line).collect();
+    assert_eq!(lines, [Some(3), Some(6)], "{:?}", log.problems);
+}
+
+#[test]
+fn a_batch_ends_with_what_comes_between() {
+    let log = read(
+        "x.jsonl",
+        "{\"session\":\"s\",\"tool\":\"a\",\"batch\":\"1\"}\n{\"session\":\"s\",\"kind\":\"user\",\"text\":\"hm\"}\n\
+         {\"session\":\"s\",\"tool\":\"c\",\"batch\":\"1\"}\n{\"session\":\"s\",\"tool\":\"d\",\"batch\":\"1\"}\n",
+    );
+    let sizes: Vec<u32> = log.events.iter().filter_map(|e| e.batch).map(|b| b.size).collect();
+    assert_eq!(sizes, [1, 2, 2]);
+}
