@@ -47,6 +47,10 @@ fn record(
         return messages::add(feed, to.running(&session), &message, line);
     }
     if !holds_messages(raw) {
+        if ["tool", "tool_name", "props", "activity"].iter().any(|key| fields.contains_key(*key)) {
+            return feed
+                .problem(line, "an event of another kind among messages: read such a file on its own");
+        }
         feed.skip("record without messages");
         return Ok(());
     }

@@ -110,6 +110,10 @@ impl Reader {
             let session = session.unwrap_or_else(|| feed.session().to_owned());
             return item(feed, self.conversations.running(&session), &value, line);
         }
+        if ["tool", "tool_name", "props", "activity"].iter().any(|key| fields.contains_key(*key)) {
+            return feed
+                .problem(line, "an event of another kind among messages: read such a file on its own");
+        }
         feed.skip("record without messages");
         Ok(())
     }
