@@ -13,7 +13,7 @@
 //! ```
 //! Names are read without regard to case, and `_`, `-` and spaces inside them do not matter.
 
-use crate::diag::{Diagnostic, Report, Span, suggest};
+use crate::diag::{Diagnostic, Report, Span, did_you_mean, suggest};
 use crate::patterns::PATTERNS;
 use crate::syntax::advice::clip;
 use crate::syntax::lexer::{Kind, Prefix, Token, tokens};
@@ -512,8 +512,8 @@ impl<'a> Reader<'a> {
         let span = name.unwrap_or(first);
         let written = self.words(span);
         let names = catalogue().iter().filter(|form| form.syntax != Syntax::Sentence).map(|form| form.name);
-        let help = match suggest(&normalize_readably(written), names) {
-            Some(near) => format!("did you mean `{near}`? {}", known_names()),
+        let help = match did_you_mean(&normalize_readably(written), names) {
+            Some(near) => format!("{near} {}", known_names()),
             None if as_formula() => "this is a formula, not a template: give it as `formula`".to_owned(),
             None => known_names(),
         };

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use tracelaw::audit;
 use tracelaw::policy::{Policy, Rule};
-use tracelaw_compiler::diag::{Diagnostic, Report, Span, suggest};
+use tracelaw::report::clean;
+use tracelaw_compiler::diag::{Diagnostic, Report, Span, did_you_mean};
 use tracelaw_compiler::syntax::Ast;
 use tracelaw_compiler::{Compiled, Options, explain};
 
@@ -99,20 +100,24 @@ impl What {
         let (mut policy, text) = input::policy(path)?;
         let mut rules = std::mem::take(&mut policy.rules);
         if let Some(id) = id {
-            let near = suggest(id, rules.iter().map(|r| r.id.as_str())).map(str::to_owned);
-            let ids: Vec<String> = rules.iter().take(20).map(|r| format!("`{}`", r.id)).collect();
-            rules.retain(|r| r.id == id);
-            if rules.is_empty() {
-                let near = match near {
-                    Some(n) => format!("; did you mean `{n}`?"),
-                    None => format!("; its rules are {}", ids.join(", ")),
-                };
-                return Err(Failure::new(format_args!("`{}` has no rule `{id}`{near}", path.display())));
-            }
+            let Some(at) = rules.iter().position(|r| r.id == id) else {
+                return Err(Failure::new(format_args!("`{}` {}", path.display(), no_rule(id, &rules))));
+            };
+            rules = vec![rules.swap_remove(at)];
         }
         let rules = rules.into_iter().map(|rule| Subject::of(&policy, rule)).collect();
         Ok(Subjects { text, vocabulary: policy.vocabulary, rules })
     }
+}
+
+/// What to say when no rule has that id.
+fn no_rule(id: &str, rules: &[Rule]) -> String {
+    const MOST: usize = 20;
+    let ids: Vec<String> = rules.iter().take(MOST).map(|r| format!("`{}`", clean(&r.id))).collect();
+    let more = rules.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let near = did_you_mean(id, rules.iter().map(|r| r.id.as_str())).map_or(String::new(), |near| near + " ");
+    format!("has no rule `{}`; {}its rules are {}{more}", clean(id), clean(&near), ids.join(", "))
 }
 
 impl Subject {
@@ -212,7 +217,7 @@ struct Size<'a> {
 }
 
 fn table(out: &mut impl Write, sizes: &[Size<'_>]) -> std::io::Result<()> {
-    let name = |s: &Size<'_>| tracelaw::report::clean(s.name);
+    let name = |s: &Size<'_>| clean(s.name);
     let width = sizes.iter().map(|s| name(s).chars().count()).max().unwrap_or(0).max(4);
     writeln!(
         out,

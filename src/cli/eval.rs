@@ -310,8 +310,7 @@ fn report_unknown(ast: &Ast, known: &ahash::AHashSet<&str>, names: &[String], re
                 ast.span,
                 format!("unknown proposition `{name}`: it is not in `props`"),
             );
-            d.help =
-                diag::suggest(name, names.iter().map(String::as_str)).map(|n| format!("did you mean `{n}`?"));
+            d.help = diag::did_you_mean(name, names.iter().map(String::as_str));
             report.push(d);
         }
         Expr::Unary(_, f) => report_unknown(f, known, names, report),
