@@ -138,6 +138,20 @@ pub fn parse(text: &str, dialect: Dialect, limits: &Limits) -> Result<Ast, Repor
     reader.formula(&found)
 }
 
+/// The mistakes of a text that was to be a formula. If it is a template instead, that is all there is to say.
+#[must_use]
+pub fn instead_of_formula(mistakes: Report, text: &str, dialect: Dialect, limits: &Limits) -> Report {
+    /// A longer formula is no advice.
+    const LONGEST: usize = 120;
+    let Ok(formula) = parse(text, dialect, limits) else { return mistakes };
+    let formula = formula.to_string();
+    let written = if formula.len() <= LONGEST { format!("; its formula is `{formula}`") } else { String::new() };
+    let help = format!("give it as `template = ..` in a policy, as `--template` on the command line{written}");
+    Diagnostic::error("template", Span::new(0, text.len()), "expected a formula, found a template")
+        .with_help(help)
+        .into()
+}
+
 /// What a use of a template says, before its arguments are read.
 struct Invocation<'a> {
     /// All forms of the template that goes by that name.

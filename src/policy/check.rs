@@ -84,6 +84,7 @@ pub(super) fn check(draft: Draft, default_name: &str, mut report: Report) -> Res
     Ok(Policy {
         name: draft.name.map_or_else(|| default_name.to_owned(), |t| t.value),
         semantics: draft.semantics.unwrap_or_default(),
+        semantics_span: draft.semantics_span,
         vocabulary,
         given,
         exclusive,
@@ -279,7 +280,8 @@ impl<'d> Checker<'d, '_> {
     fn formula(&mut self, text: &Text, dialect: Dialect, form: Form) -> Option<Ast> {
         let limits = Limits::default();
         let read = match form {
-            Form::Formula => syntax::parse(&text.value, dialect, &limits),
+            Form::Formula => syntax::parse(&text.value, dialect, &limits)
+                .map_err(|report| template::instead_of_formula(report, &text.value, dialect, &limits)),
             Form::Template => template::parse(&text.value, dialect, &limits),
         };
         match read {
