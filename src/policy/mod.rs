@@ -88,6 +88,18 @@ pub enum Severity {
     Info,
 }
 
+impl Severity {
+    /// Its name, as policies and reports write it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Info => "info",
+        }
+    }
+}
+
 /// Which events are steps.
 #[derive(Clone, Debug, Default)]
 pub enum Steps {
