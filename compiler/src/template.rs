@@ -145,8 +145,10 @@ pub fn instead_of_formula(mistakes: Report, text: &str, dialect: Dialect, limits
     const LONGEST: usize = 120;
     let Ok(formula) = parse(text, dialect, limits) else { return mistakes };
     let formula = formula.to_string();
-    let written = if formula.len() <= LONGEST { format!("; its formula is `{formula}`") } else { String::new() };
-    let help = format!("give it as `template = ..` in a policy, as `--template` on the command line{written}");
+    let written =
+        if formula.len() <= LONGEST { format!("; its formula is `{formula}`") } else { String::new() };
+    let help =
+        format!("give it as `template = ..` in a policy, as `--template` on the command line{written}");
     Diagnostic::error("template", Span::new(0, text.len()), "expected a formula, found a template")
         .with_help(help)
         .into()

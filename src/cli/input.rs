@@ -50,9 +50,8 @@ pub(super) fn policy(path: &Path) -> Result<(Policy, Text), Failure> {
 pub(super) fn formula(formula: &str, dialect: DialectArg) -> Result<(Ast, Text), Failure> {
     let text = Text { name: "the formula".to_owned(), text: formula.to_owned() };
     let (dialect, limits) = (dialect.into(), syntax::Limits::default());
-    let ast = syntax::parse(formula, dialect, &limits).map_err(|report| {
-        text.fail(&template::instead_of_formula(report, formula, dialect, &limits))
-    })?;
+    let ast = syntax::parse(formula, dialect, &limits)
+        .map_err(|report| text.fail(&template::instead_of_formula(report, formula, dialect, &limits)))?;
     Ok((ast, text))
 }
 

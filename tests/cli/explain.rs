@@ -146,7 +146,10 @@ fn a_template_is_taken_as_such_and_told_from_a_formula() {
     for args in [&["compile", "--formula", "response(a, b)"][..], &["compile", &in_policy]] {
         let ran = run(args);
         assert!(ran.code == 2 && ran.err.contains("expected a formula, found a template"), "{ran:?}");
-        assert!(ran.err.contains("its formula is `G(a -> F b)`") && ran.err.contains("1 mistake in"), "{ran:?}");
+        assert!(
+            ran.err.contains("its formula is `G(a -> F b)`") && ran.err.contains("1 mistake in"),
+            "{ran:?}"
+        );
     }
     assert!(!run(&["compile", "--formula", "a befor b"]).err.contains("found a template"));
 }
@@ -158,7 +161,10 @@ fn infinite_semantics_is_refused_where_it_is_said() {
     let log = folder.file("l.jsonl", "");
     for args in [&["compile", &policy][..], &["explain", &policy], &["check", &policy, &log]] {
         let ran = run(args);
-        assert!(ran.code == 2 && ran.err.contains("p.toml:1:13") && ran.err.contains("1 mistake in"), "{ran:?}");
+        assert!(
+            ran.code == 2 && ran.err.contains("p.toml:1:13") && ran.err.contains("1 mistake in"),
+            "{ran:?}"
+        );
     }
     let ran = run(&["explain", "--formula", "G a", "--semantics", "infinite"]);
     assert!(ran.code == 2 && ran.err.contains("leave `--semantics` out"), "{ran:?}");
