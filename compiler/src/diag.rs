@@ -193,18 +193,42 @@ const MAX_SUGGESTED: usize = 100;
 /// Of `names`, the one most like `wanted`, if any is alike enough to be worth suggesting.
 #[must_use]
 pub fn suggest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest(wanted, names).first().copied()
+}
+
+/// What to say of the names most like `wanted`, all that are equally near: "did you mean `a` or `b`?"
+///
+/// ```
+/// # use tracelaw_compiler::diag::did_you_mean;
+/// let names = ["response", "responds", "absence"];
+/// assert_eq!(did_you_mean("respons", names).as_deref(), Some("did you mean `responds` or `response`?"));
+/// assert_eq!(did_you_mean("succession", names), None);
+/// ```
+#[must_use]
+pub fn did_you_mean<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    /// More would be a list to read and not a suggestion.
+    const MOST: usize = 3;
+    let near: Vec<String> = nearest(wanted, names).iter().take(MOST).map(|n| format!("`{n}`")).collect();
+    (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")))
+}
+
+/// The names that are nearest to `wanted`, sorted; none if no name is alike enough.
+fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     // The distance takes time and space for both lengths multiplied.
     if wanted.len() > MAX_SUGGESTED {
-        return None;
+        return Vec::new();
     }
     let length = wanted.chars().count();
     let allowed = |n: &str| 1 + length.max(n.chars().count()) / 4;
-    names
+    let mut near: Vec<(usize, &str)> = names
         .into_iter()
         // The distance is at least the difference in length.
         .filter(|n| n.len() <= MAX_SUGGESTED && length.abs_diff(n.chars().count()) <= allowed(n))
         .map(|n| (strsim::damerau_levenshtein(&wanted.to_lowercase(), &n.to_lowercase()), n))
         .filter(|(d, n)| *d <= allowed(n))
-        .min_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(b.1)))
-        .map(|(_, n)| n)
+        .collect();
+    near.sort_unstable();
+    near.dedup();
+    let least = near.first().map(|(d, _)| *d);
+    near.into_iter().take_while(|(d, _)| Some(*d) == least).map(|(_, n)| n).collect()
 }

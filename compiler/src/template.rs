@@ -13,7 +13,7 @@
 //! ```
 //! Names are read without regard to case, and `_`, `-` and spaces inside them do not matter.
 
-use crate::diag::{Diagnostic, Report, Span, suggest};
+use crate::diag::{Diagnostic, Report, Span, did_you_mean, suggest};
 use crate::patterns::PATTERNS;
 use crate::syntax::advice::clip;
 use crate::syntax::lexer::{Kind, Prefix, Token, tokens};
@@ -136,6 +136,22 @@ pub fn parse(text: &str, dialect: Dialect, limits: &Limits) -> Result<Ast, Repor
     let mut reader = Reader { text, tokens: &tokens, at: 0, dialect, limits };
     let found = reader.invocation()?;
     reader.formula(&found)
+}
+
+/// The mistakes of a text that was to be a formula. If it is a template instead, that is all there is to say.
+#[must_use]
+pub fn instead_of_formula(mistakes: Report, text: &str, dialect: Dialect, limits: &Limits) -> Report {
+    /// A longer formula is no advice.
+    const LONGEST: usize = 120;
+    let Ok(formula) = parse(text, dialect, limits) else { return mistakes };
+    let formula = formula.to_string();
+    let written =
+        if formula.len() <= LONGEST { format!("; its formula is `{formula}`") } else { String::new() };
+    let help =
+        format!("give it as `template = ..` in a policy, as `--template` on the command line{written}");
+    Diagnostic::error("template", Span::new(0, text.len()), "expected a formula, found a template")
+        .with_help(help)
+        .into()
 }
 
 /// What a use of a template says, before its arguments are read.
@@ -512,8 +528,8 @@ impl<'a> Reader<'a> {
         let span = name.unwrap_or(first);
         let written = self.words(span);
         let names = catalogue().iter().filter(|form| form.syntax != Syntax::Sentence).map(|form| form.name);
-        let help = match suggest(&normalize_readably(written), names) {
-            Some(near) => format!("did you mean `{near}`? {}", known_names()),
+        let help = match did_you_mean(&normalize_readably(written), names) {
+            Some(near) => format!("{near} {}", known_names()),
             None if as_formula() => "this is a formula, not a template: give it as `formula`".to_owned(),
             None => known_names(),
         };

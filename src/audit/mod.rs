@@ -52,7 +52,10 @@ pub use plan::{Plan, one_sided, options};
 pub struct Breach {
     /// Index among the steps of the session that the rule sees, from 0; `None` for the end of the session.
     pub event: Option<u64>,
-    /// Where the event was read.
+    /// For the end of the session, the event after which the rule was open until then, counted in the same way; `None` if
+    /// it was open before any event.
+    pub opened: Option<u64>,
+    /// Where the event was read, or for the end of the session the one that opened the rule.
     pub place: Option<Place>,
     /// The event in short, if the audit keeps quotes.
     pub quote: Option<Arc<str>>,
@@ -169,7 +172,8 @@ impl<'a> Audit<'a> {
     /// Reads one event.
     ///
     /// # Complexity
-    /// O(rules + values of keys seen in the session). Does not allocate, but for new sessions, keys and breaches.
+    /// O(rules + values of keys seen in the session). Does not allocate, but for new sessions and keys and for the
+    /// quotes of breaches and of events that open a rule.
     ///
     /// # Errors
     /// When the event contradicts what the policy says about its propositions. Its session then has no outcome, the others
@@ -304,7 +308,11 @@ fn end(rule: &PlannedRule, semantics: Semantics, monitor: &mut Monitor) -> Verdi
         Verdict::Holding | Verdict::Satisfied => false,
     };
     if open {
-        monitor.breaches.push(Breach { event: None, place: None, quote: None });
+        let (opened, place, quote) = match monitor.opened.take() {
+            Some(opened) => (Some(opened.event), Some(opened.place), opened.quote),
+            None => (None, None, None),
+        };
+        monitor.breaches.push(Breach { event: None, opened, place, quote });
     }
     match semantics {
         _ if !monitor.breaches.is_empty() => Verdict::Violated,

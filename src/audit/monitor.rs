@@ -1,7 +1,9 @@
 //! One rule on one session: a state and what broke it; for rules with keys one such monitor per value.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
-use tracelaw_runtime::{Automaton, Letter, Step};
+use tracelaw_runtime::{Automaton, Letter, Step, Verdict};
 
 use super::plan::Keys;
 use super::{Breach, Quote};
@@ -14,6 +16,16 @@ const MAX_QUOTES: usize = 100;
 pub(super) struct Monitor {
     pub(super) state: u32,
     pub(super) breaches: Vec<Breach>,
+    /// While the rule is open: since when.
+    pub(super) opened: Option<Opened>,
+}
+
+/// The event after which a rule asked for something that it has not got yet.
+#[derive(Clone, Debug)]
+pub(super) struct Opened {
+    pub(super) event: u64,
+    pub(super) place: Place,
+    pub(super) quote: Option<Arc<str>>,
 }
 
 /// The event that is being read, as a breach needs it.
@@ -25,18 +37,29 @@ pub(super) struct At<'q, 'e> {
 
 impl Monitor {
     pub(super) fn new(automaton: &Automaton<Vec<u32>>) -> Monitor {
-        Monitor { state: automaton.initial(), breaches: Vec::new() }
+        Monitor { state: automaton.initial(), breaches: Vec::new(), opened: None }
     }
 
     pub(super) fn step(&mut self, automaton: &Automaton<Vec<u32>>, letter: Letter<'_>, at: &mut At<'_, '_>) {
-        self.go(automaton.step(self.state, letter), at);
+        self.go(automaton, automaton.step(self.state, letter), at);
     }
 
-    fn go(&mut self, step: Step, at: &mut At<'_, '_>) {
+    fn go(&mut self, automaton: &Automaton<Vec<u32>>, step: Step, at: &mut At<'_, '_>) {
+        if step.state != self.state {
+            let open = |state| automaton.verdict(state) == Verdict::Pending;
+            match (open(self.state), open(step.state)) {
+                (false, true) => {
+                    let quote = at.quote.get();
+                    self.opened = Some(Opened { event: at.index, place: at.place, quote });
+                }
+                (true, false) => self.opened = None,
+                _ => {}
+            }
+        }
         self.state = step.state;
         if step.breach {
             let quote = if self.breaches.len() < MAX_QUOTES { at.quote.get() } else { None };
-            self.breaches.push(Breach { event: Some(at.index), place: Some(at.place), quote });
+            self.breaches.push(Breach { event: Some(at.index), opened: None, place: Some(at.place), quote });
         }
     }
 }
@@ -72,7 +95,7 @@ impl Keyed {
         });
         // Most values are in the same state as the one before, and see the same letter.
         let mut memo = (unseen.state, automaton.step(unseen.state, elsewhere));
-        unseen.go(memo.1, at);
+        unseen.go(automaton, memo.1, at);
         for (i, monitor) in self.monitors.values_mut().enumerate() {
             if here == Some(i) {
                 monitor.step(automaton, Letter(letter), at);
@@ -81,7 +104,7 @@ impl Keyed {
             if monitor.state != memo.0 {
                 memo = (monitor.state, automaton.step(monitor.state, elsewhere));
             }
-            monitor.go(memo.1, at);
+            monitor.go(automaton, memo.1, at);
         }
     }
 }

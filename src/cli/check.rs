@@ -16,8 +16,10 @@ Example:
   $ tracelaw check corpora/examples/support.toml corpora/examples/support.jsonl
 
 With --json, one object per line for every rule, session and key, the satisfied ones included:
-  {\"session\":\"s1\",\"rule\":\"no-leak\",\"verdict\":\"violated\",\"breaches\":[{\"event\":3,\"file\":\"log.jsonl\",\"line\":4}],\"events\":9}
-`event` is the index among the session's steps that the rule sees, from 0, or \"end\" for what was still open at the end.
+  {\"session\":\"s1\",\"rule\":\"no-leak\",\"severity\":\"error\",\"verdict\":\"violated\",\"breaches\":[{\"event\":3,\"file\":\"log.jsonl\",\"line\":4}],\"events\":9}
+`event` is the index among the session's steps that the rule sees, from 0, or \"end\" for what was still open at the end; then
+`opened` is the event since which it was open, if any event opened it, and file and line are those of that event. Rules with
+`per` have a \"key\", the value that the object is about. `events` counts the steps of the session that the rule saw.
 
 Exit status:
   0  every rule holds on every session
@@ -65,7 +67,11 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
     let options = ingest::Options { format: args.format, strict: args.strict, ..ingest::Options::default() };
     let read = ingest::read(&args.logs, &options, &mut reader);
     reader.bar.finish_and_clear();
-    let summary = read.map_err(Failure::new)?;
+    let summary = read.map_err(|error| match error.strict_problem() {
+        // The reader has told the problem.
+        Some(_) => Failure::new("strict reading stops at the first problem"),
+        None => Failure::new(error),
+    })?;
     let Reader { audit, files, contradictions, .. } = reader;
     if args.strict && contradictions > 0 {
         return Ok(Ended::BadInput);
@@ -73,15 +79,14 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
 
     for (what, clash) in audit.clashes() {
         let what = match what {
-            Expressed::Proposition(prop) => {
-                format!("proposition `{}`", policy.vocabulary.get(prop as usize).map_or("", String::as_str))
-            }
-            Expressed::Steps => "`steps`".to_owned(),
+            // Its message says which.
+            Expressed::Proposition(_) => "",
+            Expressed::Steps => "`steps`: ",
         };
         say_warning(&format!(
-            "{what} counted as false at {}: {} (first at {})",
-            counted(clash.count, "event"),
+            "{what}{}; counted as false at {} (first at {})",
             clean(&clash.message),
+            counted(clash.count, "event"),
             clean(&place_name(&files, clash.place)),
         ));
     }

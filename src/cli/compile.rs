@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use tracelaw::audit;
 use tracelaw::policy::{Policy, Rule};
-use tracelaw_compiler::diag::{Diagnostic, Report, Span, suggest};
+use tracelaw::report::clean;
+use tracelaw_compiler::diag::{Diagnostic, Report, Span, did_you_mean};
 use tracelaw_compiler::syntax::Ast;
 use tracelaw_compiler::{Compiled, Options, explain};
 
@@ -18,7 +19,8 @@ const EXAMPLE: &str = "\
 Examples:
   $ tracelaw compile corpora/examples/support.toml
   $ tracelaw compile corpora/examples/support.toml --rule no-card-data-out --emit dot | dot -Tsvg > rule.svg
-  $ tracelaw compile --formula 'G(pay -> F audit)' --emit hoa";
+  $ tracelaw compile --formula 'G(pay -> F audit)' --emit hoa
+  $ tracelaw compile --template 'response(pay, audit)' --emit json";
 
 /// Compile rules to minimal automata and say how large they are, or write them
 #[derive(clap::Args)]
@@ -27,27 +29,30 @@ pub(super) struct Args {
     #[command(flatten)]
     what: What,
     /// Only the rule with that id
-    #[arg(long, value_name = "ID", conflicts_with = "formula")]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["formula", "template"])]
     rule: Option<String>,
     /// What to write
     #[arg(long, value_enum, default_value_t)]
     emit: Emit,
 }
 
-/// A policy, or one formula.
+/// A policy, one formula or one template.
 #[derive(clap::Args)]
 pub(super) struct What {
     /// The policy: TOML, or the same as JSON
-    #[arg(required_unless_present = "formula", conflicts_with = "formula")]
+    #[arg(required_unless_present_any = ["formula", "template"], conflicts_with_all = ["formula", "template"])]
     policy: Option<PathBuf>,
     /// A formula instead of a policy
-    #[arg(long)]
+    #[arg(long, conflicts_with = "template")]
     formula: Option<String>,
+    /// A template instead of a policy, as in `response(pay, audit)`
+    #[arg(long)]
+    template: Option<String>,
     /// How the formula writes its next operators
-    #[arg(long, value_enum, default_value_t, requires = "formula")]
+    #[arg(long, value_enum, default_value_t, conflicts_with = "policy")]
     dialect: DialectArg,
     /// Over which continuations the formula's verdicts speak
-    #[arg(long, value_enum, default_value_t, requires = "formula")]
+    #[arg(long, value_enum, default_value_t, conflicts_with = "policy")]
     semantics: SemanticsArg,
 }
 
@@ -84,8 +89,17 @@ pub(super) struct Subject {
 impl What {
     /// Reads the policy or the formula; of a policy all rules, or the one with that id.
     pub(super) fn read(&self, id: Option<&str>) -> Result<Subjects, Failure> {
-        if let Some(formula) = &self.formula {
-            let (formula, text) = input::formula(formula, self.dialect)?;
+        let given = match (&self.formula, &self.template) {
+            (Some(formula), _) => Some(input::formula(formula, self.dialect)?),
+            (None, Some(template)) => Some(input::template(template, self.dialect)?),
+            (None, None) => None,
+        };
+        if let Some((formula, text)) = given {
+            if self.semantics == SemanticsArg::Infinite {
+                return Err(Failure::new(
+                    "verdicts over infinite traces are not compiled yet; leave `--semantics` out",
+                ));
+            }
             let vocabulary = formula.propositions().into_iter().map(str::to_owned).collect();
             let options = Options { semantics: self.semantics.into(), ..Options::default() };
             let (name, span) = (formula.to_string(), formula.span);
@@ -94,25 +108,32 @@ impl What {
         }
         let Some(path) = &self.policy else {
             // The arguments' definition rules this out.
-            return Err(Failure::new("a policy or --formula is needed"));
+            return Err(Failure::new("a policy, --formula or --template is needed"));
         };
         let (mut policy, text) = input::policy(path)?;
+        if let Some(refused) = policy.unsupported() {
+            return Err(text.fail(&refused.into()));
+        }
         let mut rules = std::mem::take(&mut policy.rules);
         if let Some(id) = id {
-            let near = suggest(id, rules.iter().map(|r| r.id.as_str())).map(str::to_owned);
-            let ids: Vec<String> = rules.iter().take(20).map(|r| format!("`{}`", r.id)).collect();
-            rules.retain(|r| r.id == id);
-            if rules.is_empty() {
-                let near = match near {
-                    Some(n) => format!("; did you mean `{n}`?"),
-                    None => format!("; its rules are {}", ids.join(", ")),
-                };
-                return Err(Failure::new(format_args!("`{}` has no rule `{id}`{near}", path.display())));
-            }
+            let Some(at) = rules.iter().position(|r| r.id == id) else {
+                return Err(Failure::new(format_args!("`{}` {}", path.display(), no_rule(id, &rules))));
+            };
+            rules = vec![rules.swap_remove(at)];
         }
         let rules = rules.into_iter().map(|rule| Subject::of(&policy, rule)).collect();
         Ok(Subjects { text, vocabulary: policy.vocabulary, rules })
     }
+}
+
+/// What to say when no rule has that id.
+fn no_rule(id: &str, rules: &[Rule]) -> String {
+    const MOST: usize = 20;
+    let ids: Vec<String> = rules.iter().take(MOST).map(|r| format!("`{}`", clean(&r.id))).collect();
+    let more = rules.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let near = did_you_mean(id, rules.iter().map(|r| r.id.as_str())).map_or(String::new(), |near| near + " ");
+    format!("has no rule `{}`; {}its rules are {}{more}", clean(id), clean(&near), ids.join(", "))
 }
 
 impl Subject {
@@ -212,7 +233,7 @@ struct Size<'a> {
 }
 
 fn table(out: &mut impl Write, sizes: &[Size<'_>]) -> std::io::Result<()> {
-    let name = |s: &Size<'_>| tracelaw::report::clean(s.name);
+    let name = |s: &Size<'_>| clean(s.name);
     let width = sizes.iter().map(|s| name(s).chars().count()).max().unwrap_or(0).max(4);
     writeln!(
         out,

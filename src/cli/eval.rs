@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use tracelaw_compiler::config::Semantics;
 use tracelaw_compiler::diag::{self, Diagnostic, Report, Severity};
 use tracelaw_compiler::syntax::{self, Ast, Dialect, Expr};
-use tracelaw_compiler::{Compiled, Options};
+use tracelaw_compiler::{Compiled, Options, template};
 use tracelaw_runtime::{Letter, Verdict};
 
 use super::{Ended, Failure, plain_output};
@@ -34,7 +34,11 @@ A request is one line: an object with
   exclusive      lists of propositions of which at most one holds at an event
   one_per_event  true: exactly one proposition holds at each event
 A request with a mistake is answered by {"id":..,"error":{"message","line","column",..}}; the others are not affected.
-Answers come in the order of the requests. `initial` and `accepts` of the trace without events are those of the empty trace."#;
+Answers come in the order of the requests. `initial` and `accepts` of the trace without events are those of the empty trace.
+
+Exit status:
+  0  every request was answered, be it by an error
+  2  the requests could not be read, or the answers not be written"#;
 
 /// Answer requests, one JSON object per line, with the verdict after each event of each trace.
 #[derive(clap::Args)]
@@ -237,8 +241,10 @@ fn evaluate(request: &Request<'_>, number: usize) -> Result<Vec<u8>, Mistake> {
         DialectName::Spot => Dialect::Spot,
     };
     let text = request.formula.as_ref();
-    let formula =
-        syntax::parse(text, dialect, &syntax::Limits::default()).map_err(|r| Mistake::formula(text, &r))?;
+    let limits = syntax::Limits::default();
+    let formula = syntax::parse(text, dialect, &limits).map_err(|report| {
+        Mistake::formula(text, &template::instead_of_formula(report, text, dialect, &limits))
+    })?;
     let vocabulary = vocabulary(request, &formula).map_err(|r| Mistake::formula(text, &r))?;
     let place: AHashMap<&str, u32> = (0..).zip(&vocabulary).map(|(i, name)| (name.as_str(), i)).collect();
     let exclusive = numbered(&request.exclusive, &place).map_err(|name| {
@@ -310,8 +316,7 @@ fn report_unknown(ast: &Ast, known: &ahash::AHashSet<&str>, names: &[String], re
                 ast.span,
                 format!("unknown proposition `{name}`: it is not in `props`"),
             );
-            d.help =
-                diag::suggest(name, names.iter().map(String::as_str)).map(|n| format!("did you mean `{n}`?"));
+            d.help = diag::did_you_mean(name, names.iter().map(String::as_str));
             report.push(d);
         }
         Expr::Unary(_, f) => report_unknown(f, known, names, report),

@@ -1,42 +1,64 @@
-//! `tracelaw explain`: what one rule says.
+//! `tracelaw explain`: what rules say.
 
 use std::io::Write;
 
+use tracelaw_compiler::diag::Report;
 use tracelaw_compiler::explain::{Letters, shortest, trace_text, words};
 use tracelaw_runtime::Verdict;
 
-use super::compile::{Subjects, What};
+use super::compile::{Subject, Subjects, What};
 use super::{Ended, Failure, human_output};
 
 const EXAMPLE: &str = "\
 Examples:
   $ tracelaw explain corpora/examples/support.toml no-card-data-out
+  $ tracelaw explain corpora/examples/support.toml
+  $ tracelaw explain --template 'response(pay, audit)'
   $ tracelaw explain --formula 'G(pay -> F audit)'
 
 A trace is shown event by event, each as the set of the propositions that are true there: {pay} {} {audit, pay}";
 
-/// Say what a rule means: its words, its formula, its automaton and examples
+/// Say what rules mean: their words, formula, automaton and examples
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(super) struct Args {
     #[command(flatten)]
     what: What,
-    /// Id of the rule
-    #[arg(required_unless_present = "formula", conflicts_with = "formula")]
+    /// Id of the rule; without it all rules of the policy are explained
+    #[arg(conflicts_with_all = ["formula", "template"])]
     rule: Option<String>,
 }
 
 pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
     let Subjects { text, vocabulary, rules } = args.what.read(args.rule.as_deref())?;
-    let Some(subject) = rules.first() else { return Ok(Ended::Well) };
+    let (mut warnings, mut errors) = (Report::new(), Report::new());
+    let mut explained = Vec::new();
+    for subject in &rules {
+        match explain(subject, &vocabulary, &mut warnings) {
+            Ok(text) => explained.push(text),
+            Err(report) => errors.extend(report),
+        }
+    }
+    text.show(&warnings);
+    let mut out = human_output();
+    out.write_all(explained.join("\n").as_bytes())?;
+    out.flush()?;
+    if errors.has_errors() {
+        return Err(text.fail(&errors));
+    }
+    Ok(Ended::Well)
+}
+
+/// All there is to say of one rule, a line each.
+fn explain(subject: &Subject, vocabulary: &[String], warnings: &mut Report) -> Result<String, Report> {
     let options = subject.plain_options();
-    let compiled = subject.compile(&vocabulary, &options).map_err(|report| text.fail(&report))?;
-    text.show(&subject.warnings(&compiled));
+    let compiled = subject.compile(vocabulary, &options)?;
+    warnings.extend(subject.warnings(&compiled));
     let automaton = &compiled.automaton;
-    let letters = Letters::new(&vocabulary, &options);
+    let letters = Letters::new(vocabulary, &options);
     let find = |wanted: &dyn Fn(Verdict) -> bool| {
-        let found = shortest(automaton, letters, wanted).map_err(|e| text.fail(&subject.limit(&e)))?;
-        Ok::<_, Failure>(found.map(|trace| trace_text(&trace, &vocabulary)))
+        let found = shortest(automaton, letters, wanted).map_err(|e| subject.limit(&e))?;
+        Ok::<_, Report>(found.map(|trace| trace_text(&trace, vocabulary)))
     };
     let satisfying = find(&Verdict::accepts)?;
     // A trace that nothing can mend says more than one that only ends too early.
@@ -45,31 +67,28 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
         None => (find(&|verdict| !verdict.accepts())?, "   (if the session ends there)"),
     };
 
-    let mut out = human_output();
+    let mut out = String::new();
+    let mut line = |name: &str, value: &str| out.push_str(&format!("{name:12}{value}\n"));
     if let Some(rule) = &subject.rule {
-        writeln!(out, "rule        {}", rule.id)?;
+        line("rule", &rule.id);
         if !rule.text.is_empty() {
-            writeln!(out, "text        {}", rule.text)?;
+            line("text", &rule.text);
         }
         if let Some(source) = &rule.source {
-            writeln!(out, "source      {}", source)?;
+            line("source", source);
         }
-        writeln!(out, "written     {}", rule.written)?;
+        line("written", &rule.written);
     }
-    writeln!(out, "formula     {}", subject.formula)?;
-    writeln!(out, "in words    {}", words(&subject.formula))?;
+    line("formula", &subject.formula.to_string());
+    line("in words", &words(&subject.formula));
     let (stats, initial) = (&compiled.stats, automaton.verdict(automaton.initial()));
     let states = if stats.states == 1 { "state" } else { "states" };
-    writeln!(
-        out,
-        "automaton   {} {states}, {} words; {initial} before any event",
-        stats.states, stats.words
-    )?;
-    writeln!(out, "satisfying  {}", satisfying.as_deref().unwrap_or("no trace that has an event"))?;
-    match violating {
-        Some(trace) => writeln!(out, "violating   {trace}{how}")?,
-        None => writeln!(out, "violating   no trace that has an event")?,
-    }
-    out.flush()?;
-    Ok(Ended::Well)
+    line(
+        "automaton",
+        &format!("{} {states}, {} words; {initial} before any event", stats.states, stats.words),
+    );
+    let none = "no trace that has an event";
+    line("satisfying", satisfying.as_deref().unwrap_or(none));
+    line("violating", &violating.map_or(none.to_owned(), |trace| trace + how));
+    Ok(out)
 }

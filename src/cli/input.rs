@@ -7,6 +7,7 @@ use tracelaw::policy::{Policy, Semantics};
 use tracelaw::report::diagnostics;
 use tracelaw_compiler::diag::{Report, Severity};
 use tracelaw_compiler::syntax::{self, Ast, Dialect};
+use tracelaw_compiler::template;
 
 use super::{Failure, say, say_error};
 
@@ -48,7 +49,16 @@ pub(super) fn policy(path: &Path) -> Result<(Policy, Text), Failure> {
 /// Reads a formula given on the command line.
 pub(super) fn formula(formula: &str, dialect: DialectArg) -> Result<(Ast, Text), Failure> {
     let text = Text { name: "the formula".to_owned(), text: formula.to_owned() };
-    let ast = syntax::parse(formula, dialect.into(), &syntax::Limits::default())
+    let (dialect, limits) = (dialect.into(), syntax::Limits::default());
+    let ast = syntax::parse(formula, dialect, &limits)
+        .map_err(|report| text.fail(&template::instead_of_formula(report, formula, dialect, &limits)))?;
+    Ok((ast, text))
+}
+
+/// Reads a template given on the command line: the formula it stands for.
+pub(super) fn template(template: &str, dialect: DialectArg) -> Result<(Ast, Text), Failure> {
+    let text = Text { name: "the template".to_owned(), text: template.to_owned() };
+    let ast = template::parse(template, dialect.into(), &syntax::Limits::default())
         .map_err(|report| text.fail(&report))?;
     Ok((ast, text))
 }
@@ -71,7 +81,7 @@ impl From<DialectArg> for Dialect {
     }
 }
 
-#[derive(Clone, Copy, Default, ValueEnum)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum SemanticsArg {
     /// Sessions end: all finite continuations count
     #[default]

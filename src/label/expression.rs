@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use cel::common::ast::{CallExpr, ComprehensionExpr, Expr, LiteralValue, SourceInfo, operators};
 use cel::parser::Expression as Tree;
 use regex::Regex;
-use tracelaw_compiler::diag::{Diagnostic, Report, Span, suggest};
+use tracelaw_compiler::diag::{Diagnostic, Report, Span, did_you_mean, suggest};
 
 use super::parse::{Parsed, parse_all};
 
@@ -393,11 +393,14 @@ impl<'a> Checker<'a> {
                 let known =
                     known.chain(["calls", "all", "matched"].into_iter().filter(|_| self.whole_steps(name)));
                 let near = match self.suggestions.fetch_add(1, Ordering::Relaxed) {
-                    ..MAX_SUGGESTIONS => suggest(name, known),
+                    ..MAX_SUGGESTIONS => did_you_mean(name, known),
                     _ => None,
                 };
                 let help = match near {
-                    Some(near) => format!("did you mean `{near}`?"),
+                    Some(near) if self.whole_steps(name) => {
+                        format!("{near} steps are `calls`, `all`, `matched` or an expression")
+                    }
+                    Some(near) => near,
                     None => format!(
                         "the tool of that name is written `tool == \"{name}\"`, an argument `args.{name}`"
                     ),
@@ -476,8 +479,8 @@ impl<'a> Checker<'a> {
                 self.error("syntax", self.name_span(id, name), "wrong use of `has`".to_owned(), Some(help))
             }
             _ => {
-                let help = match suggest(name, FUNCTIONS) {
-                    Some(near) => format!("did you mean `{near}`?"),
+                let help = match did_you_mean(name, FUNCTIONS) {
+                    Some(near) => near,
                     None => format!("the functions are `{}` and `has`", FUNCTIONS.join("`, `")),
                 };
                 let message = format!("unknown function `{name}` in the expression");

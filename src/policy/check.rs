@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tracelaw_compiler::diag::{Diagnostic, Report, Span, suggest};
+use tracelaw_compiler::diag::{Diagnostic, Report, Span, did_you_mean};
 use tracelaw_compiler::syntax::{self, Ast, Dialect, Limits};
 use tracelaw_compiler::template;
 
@@ -84,6 +84,7 @@ pub(super) fn check(draft: Draft, default_name: &str, mut report: Report) -> Res
     Ok(Policy {
         name: draft.name.map_or_else(|| default_name.to_owned(), |t| t.value),
         semantics: draft.semantics.unwrap_or_default(),
+        semantics_span: draft.semantics_span,
         vocabulary,
         given,
         exclusive,
@@ -279,7 +280,8 @@ impl<'d> Checker<'d, '_> {
     fn formula(&mut self, text: &Text, dialect: Dialect, form: Form) -> Option<Ast> {
         let limits = Limits::default();
         let read = match form {
-            Form::Formula => syntax::parse(&text.value, dialect, &limits),
+            Form::Formula => syntax::parse(&text.value, dialect, &limits)
+                .map_err(|report| template::instead_of_formula(report, &text.value, dialect, &limits)),
             Form::Template => template::parse(&text.value, dialect, &limits),
         };
         match read {
@@ -306,7 +308,7 @@ impl<'d> Checker<'d, '_> {
         });
         for (name, span) in unknown {
             let help = match self.suggest(name, true) {
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(near) => near,
                 None => format!(
                     "say what it is in `[propositions]`, or list it in `given`: `given = [\"{name}\"]`"
                 ),
@@ -331,7 +333,7 @@ impl<'d> Checker<'d, '_> {
                     let help = if self.defines.contains(text.value.as_str()) {
                         format!("`{}` is a named formula; `{key}` lists propositions", text.value)
                     } else if let Some(near) = self.suggest(&text.value, false) {
-                        format!("did you mean `{near}`?")
+                        near
                     } else {
                         "propositions are made in `[propositions]` or listed in `given`".to_owned()
                     };
@@ -343,11 +345,11 @@ impl<'d> Checker<'d, '_> {
         numbers
     }
 
-    /// A known name like `wanted`, as long as not too many were asked for.
-    fn suggest(&mut self, wanted: &str, with_defines: bool) -> Option<&'d str> {
+    /// The known names like `wanted`, as long as not too many were asked for.
+    fn suggest(&mut self, wanted: &str, with_defines: bool) -> Option<String> {
         self.suggestions_left = self.suggestions_left.checked_sub(1)?;
         let defines = self.defines.iter().filter(|_| with_defines);
-        suggest(wanted, self.names.keys().chain(defines).copied())
+        did_you_mean(wanted, self.names.keys().chain(defines).copied())
     }
 
     fn keyed(&mut self, rule: &RuleDraft, formula: Option<&Ast>) -> Vec<u32> {

@@ -1,7 +1,7 @@
 //! What a policy file says, key by key, before names and formulas are looked at.
 
 use tracelaw_compiler::config::{AfterViolation, Semantics};
-use tracelaw_compiler::diag::{Diagnostic, Report, Span, suggest};
+use tracelaw_compiler::diag::{Diagnostic, Report, Span, did_you_mean};
 use tracelaw_compiler::syntax::Dialect;
 
 use super::Severity;
@@ -13,6 +13,8 @@ use super::text::Text;
 pub(super) struct Draft {
     pub(super) name: Option<Text>,
     pub(super) semantics: Option<Semantics>,
+    /// Where that is said.
+    pub(super) semantics_span: Span,
     pub(super) steps: Option<Text>,
     pub(super) given: Vec<Text>,
     pub(super) exclusive: Vec<(Span, Vec<Text>)>,
@@ -85,6 +87,7 @@ pub(super) fn draft(root: Node, readable: bool, report: &mut Report) -> Draft {
             "name" => draft.name = text(entry, report),
             "semantics" => {
                 let words = [("finite", Semantics::Finite), ("infinite", Semantics::Infinite)];
+                draft.semantics_span = entry.node.span;
                 draft.semantics = word(entry, &words, report);
             }
             "steps" => draft.steps = text(entry, report),
@@ -255,8 +258,8 @@ fn word<T: Copy>(entry: Entry, words: &[(&str, T)], report: &mut Report) -> Opti
         return Some(*value);
     }
     let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-    let help = match suggest(&text.value, names.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
+    let help = match did_you_mean(&text.value, names.iter().copied()) {
+        Some(near) => near,
         None => format!("it is one of `{}`", names.join("`, `")),
     };
     let message = format!("`{key}` cannot be `{}`", text.value);
@@ -265,8 +268,8 @@ fn word<T: Copy>(entry: Entry, words: &[(&str, T)], report: &mut Report) -> Opti
 }
 
 fn unknown_key(entry: &Entry, known: &[&str], report: &mut Report) {
-    let help = match suggest(&entry.key, known.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
+    let help = match did_you_mean(&entry.key, known.iter().copied()) {
+        Some(near) => near,
         None => format!("the keys here are `{}`", known.join("`, `")),
     };
     let message = format!("unknown key `{}`", entry.key);

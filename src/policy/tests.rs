@@ -370,6 +370,10 @@ fn suggestions() {
         ("xyz = 1", "the keys here are `name`, `semantics`"),
         ("semantics = 'finit'", "did you mean `finite`?"),
         ("steps = 'matchd'", "did you mean `matched`?"),
+        (
+            "steps = 'call'",
+            "did you mean `all` or `calls`? steps are `calls`, `all`, `matched` or an expression",
+        ),
         ("given = ['approved']\nexclusive = [['aproved', 'approved']]", "did you mean `approved`?"),
         ("[propositions]\np = 'send_mail'", "the tool of that name is written `tool == \"send_mail\"`"),
         ("[propositions]\np = 'text.contain(\"x\")'", "did you mean `contains`?"),

@@ -10,7 +10,7 @@ use tracelaw_runtime::Verdict;
 use super::quote::clean;
 use crate::audit::{Breach, Outcome};
 use crate::ingest::Place;
-use crate::policy::{Policy, Severity};
+use crate::policy::Policy;
 
 /// Breaches that the report for people shows per rule and session.
 const MAX_SHOWN: usize = 10;
@@ -31,6 +31,7 @@ pub fn write_json(
         rule: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         key: Option<&'a str>,
+        severity: &'static str,
         verdict: &'static str,
         breaches: Vec<BreachLine<'a>>,
         events: u64,
@@ -43,6 +44,9 @@ pub fn write_json(
                 Some(event) => map.serialize_entry("event", &event)?,
                 None => map.serialize_entry("event", "end")?,
             }
+            if let Some(opened) = self.0.opened {
+                map.serialize_entry("opened", &opened)?;
+            }
             if let Some(place) = self.0.place {
                 if let Some(file) = self.1.get(place.file as usize) {
                     map.serialize_entry("file", file)?;
@@ -54,10 +58,12 @@ pub fn write_json(
             map.end()
         }
     }
+    let rule = policy.rules.get(outcome.rule);
     let line = Line {
         session: outcome.session,
-        rule: policy.rules.get(outcome.rule).map_or("", |r| &r.id),
+        rule: rule.map_or("", |r| &r.id),
         key: outcome.key,
+        severity: rule.map_or("", |r| r.severity.as_str()),
         verdict: outcome.verdict.as_str(),
         breaches: outcome.breaches.iter().map(|b| BreachLine(b, files)).collect(),
         events: outcome.events,
@@ -145,13 +151,17 @@ impl<'a, W: Write> Human<'a, W> {
             None => writeln!(out)?,
         }
         for breach in outcome.breaches.iter().take(MAX_SHOWN) {
-            let Some(event) = breach.event else {
-                writeln!(out, "  at the end  what was begun is still open after {} events", outcome.events)?;
-                continue;
-            };
             let place = breach.place.map(|p| place_name(self.files, p)).unwrap_or_default();
             let quote = breach.quote.as_deref().unwrap_or_default();
-            writeln!(out, "  event {event}  {DIM}{}{DIM:#}  {quote}", clean(&place))?;
+            let what = match (breach.event, breach.opened) {
+                (Some(event), _) => format!("event {event}"),
+                (None, Some(event)) => format!("at the end  open since event {event}"),
+                (None, None) => {
+                    writeln!(out, "  at the end  never fulfilled")?;
+                    continue;
+                }
+            };
+            writeln!(out, "  {what}  {DIM}{}{DIM:#}  {quote}", clean(&place))?;
         }
         if let Some(more) = outcome.breaches.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
             writeln!(out, "  and {more} more (--json lists all)")?;
@@ -179,11 +189,7 @@ impl<'a, W: Write> Human<'a, W> {
         }
         writeln!(out, "  {:>8}{BOLD:#}", "breaches")?;
         for (rule, tally) in self.policy.rules.iter().zip(&self.tallies) {
-            let severity = match rule.severity {
-                Severity::Error => "error",
-                Severity::Warning => "warning",
-                Severity::Info => "info",
-            };
+            let severity = rule.severity.as_str();
             write!(out, "{:width$}  {severity:8}", clean(&rule.id))?;
             for verdict in &shown {
                 let count = tally.count(*verdict);
@@ -199,7 +205,8 @@ impl<'a, W: Write> Human<'a, W> {
         let broken = self.tallies.iter().filter(|t| t.count(Verdict::Violated) > 0).count();
         let (rules, sessions) = (self.policy.rules.len(), self.sessions);
         let plural = if sessions == 1 { "" } else { "s" };
-        writeln!(out, "{broken} of {rules} rules broken, {sessions} session{plural} judged")?;
+        let rules = if rules == 1 { "1 rule".to_owned() } else { format!("{rules} rules") };
+        writeln!(out, "{broken} of {rules} broken, {sessions} session{plural} judged")?;
         self.out.flush()
     }
 }

@@ -80,10 +80,10 @@ fn the_json_form_is_exactly_as_documented() {
         .file("l.jsonl", &format!("{{\"session\":\"t\",\"tool\":\"audit\"}}\n\n{}", calls("read send")));
     let ran = run(&["check", &policy, &log, "--json"]);
     let expected = [
-        json!({"session": "t", "rule": "no-leak", "verdict": "satisfied", "breaches": [], "events": 1}),
-        json!({"session": "t", "rule": "audit", "verdict": "satisfied", "breaches": [], "events": 1}),
-        json!({"session": "s", "rule": "no-leak", "verdict": "violated", "breaches": [{"event": 1, "file": log, "line": 4}], "events": 2}),
-        json!({"session": "s", "rule": "audit", "verdict": "violated", "breaches": [{"event": "end"}], "events": 2}),
+        json!({"session": "t", "rule": "no-leak", "severity": "error", "verdict": "satisfied", "breaches": [], "events": 1}),
+        json!({"session": "t", "rule": "audit", "severity": "error", "verdict": "satisfied", "breaches": [], "events": 1}),
+        json!({"session": "s", "rule": "no-leak", "severity": "error", "verdict": "violated", "breaches": [{"event": 1, "file": log, "line": 4}], "events": 2}),
+        json!({"session": "s", "rule": "audit", "severity": "error", "verdict": "violated", "breaches": [{"event": "end", "opened": 1, "file": log, "line": 4}], "events": 2}),
     ];
     let expected: String = expected.iter().map(|line| format!("{line}\n")).collect();
     assert_eq!((ran.out.as_str(), ran.code), (expected.as_str(), 1));
@@ -241,7 +241,7 @@ fn the_report_for_people_quotes_the_offending_events() {
         "event 1",
         "log.jsonl:2",
         "send {\"to\":\"",
-        "1 of 1 rules broken, 1 session judged",
+        "1 of 1 rule broken, 1 session judged",
     ] {
         assert!(ran.out.contains(part), "no `{part}` in\n{}", ran.out);
     }
@@ -282,5 +282,33 @@ fn a_log_without_events_is_told() {
 fn an_expression_for_steps_that_cannot_judge_says_so() {
     let policy = format!("steps = 'args.n > 3'\n{}", policy("pay", "G !pay", ""));
     let ran = check(&policy, "{\"session\":\"s\",\"tool\":\"pay\",\"args\":{\"n\":\"7\"}}\n", &["--json"]);
-    assert!(ran.err.contains("`steps` counted as false at 1 event:"), "{}", ran.err);
+    assert!(ran.err.contains("counted as false at 1 event ("), "{}", ran.err);
+}
+
+#[test]
+fn what_is_open_at_the_end_names_the_event_that_opened_it() {
+    let answer = policy("ask answer", "G(ask -> F answer)", "severity = \"info\"\n");
+    let ran = check(&answer, &calls("ask answer other ask ask other"), &["--json"]);
+    let line = &ran.lines()[0];
+    assert_eq!((line["severity"].as_str(), ran.code), (Some("info"), 1));
+    let breach = &line["breaches"][0];
+    assert_eq!((&breach["event"], &breach["opened"], &breach["line"]), (&"end".into(), &3.into(), &4.into()));
+    let ran = check(&answer, &calls("other ask"), &[]);
+    assert!(
+        ran.out.contains("at the end  open since event 1") && ran.out.contains("log.jsonl:2  ask\n"),
+        "{ran:?}"
+    );
+
+    let some = policy("ask", "F ask", "");
+    let ran = check(&some, &calls("other"), &["--json"]);
+    assert_eq!(ran.lines()[0]["breaches"], serde_json::json!([{"event": "end"}]));
+    let ran = check(&some, &calls("other"), &[]);
+    assert!(ran.out.contains("at the end  never fulfilled\n"), "{ran:?}");
+    assert!(ran.out.contains("1 of 1 rule broken, 1 session judged"), "{ran:?}");
+}
+
+#[test]
+fn a_problem_under_strict_reading_is_told_once() {
+    let ran = check(&policy("a", "G a", ""), &format!("{}not json\n", calls("a")), &["--strict"]);
+    assert_eq!((ran.code, ran.err.matches("broken JSON").count()), (2, 1), "{ran:?}");
 }

@@ -126,3 +126,46 @@ fn explain_tells_when_there_is_no_trace() {
     assert_eq!(field(&ran, "violating"), "{}");
     assert_eq!(field(&run(&["explain", "--formula", "true"]), "violating"), "no trace that has an event");
 }
+
+#[test]
+fn explain_without_a_rule_explains_all() {
+    let folder = Folder::new();
+    let policy = policy(&folder, "", RULES);
+    let all = run(&["explain", &policy]);
+    let one = |id| run(&["explain", &policy, id]).out;
+    assert_eq!((all.code, all.out), (0, format!("{}\n{}", one("answer"), one("order"))));
+    let none = run(&["explain", &policy, "other"]);
+    assert!(none.code == 2 && none.err.contains("its rules are `answer`, `order`"), "{none:?}");
+}
+
+#[test]
+fn a_template_is_taken_as_such_and_told_from_a_formula() {
+    assert_eq!(field(&run(&["explain", "--template", "response(a, b)"]), "formula"), "G(a -> F b)");
+    let folder = Folder::new();
+    let in_policy = policy(&folder, "", "[[rule]]\nid = \"r\"\nformula = \"response(a, b)\"\n");
+    for args in [&["compile", "--formula", "response(a, b)"][..], &["compile", &in_policy]] {
+        let ran = run(args);
+        assert!(ran.code == 2 && ran.err.contains("expected a formula, found a template"), "{ran:?}");
+        assert!(
+            ran.err.contains("its formula is `G(a -> F b)`") && ran.err.contains("1 mistake in"),
+            "{ran:?}"
+        );
+    }
+    assert!(!run(&["compile", "--formula", "a befor b"]).err.contains("found a template"));
+}
+
+#[test]
+fn infinite_semantics_is_refused_where_it_is_said() {
+    let folder = Folder::new();
+    let policy = policy(&folder, "semantics = \"infinite\"", RULES);
+    let log = folder.file("l.jsonl", "");
+    for args in [&["compile", &policy][..], &["explain", &policy], &["check", &policy, &log]] {
+        let ran = run(args);
+        assert!(
+            ran.code == 2 && ran.err.contains("p.toml:1:13") && ran.err.contains("1 mistake in"),
+            "{ran:?}"
+        );
+    }
+    let ran = run(&["explain", "--formula", "G a", "--semantics", "infinite"]);
+    assert!(ran.code == 2 && ran.err.contains("leave `--semantics` out"), "{ran:?}");
+}

@@ -163,6 +163,7 @@ fn an_unknown_name_brings_the_nearest() {
         report.iter().next().and_then(|d| d.help.clone()).unwrap_or_default()
     };
     assert!(help("repsonse(a, b)").starts_with("did you mean `response`?"));
+    assert!(help("respons(a, b)").starts_with("did you mean `responds` or `response`?"));
     assert!(help("AlternatResponse(a, b)").starts_with("did you mean `alternate_response`?"));
     assert!(help("G(a -> F b)").contains("`formula`"));
     assert!(help("frobnicate(a)").contains("not_chain_succession"));
