@@ -277,6 +277,31 @@ pub(crate) trait BinaryOp {
     fn leaf(&mut self, f: u32, g: u32) -> Result<u32, BuildError>;
 }
 
+/// Conjunction or disjunction of diagrams with terminals 0 and 1.
+pub(crate) struct Connective {
+    pub(crate) conjunction: bool,
+}
+
+impl BinaryOp for Connective {
+    const COMMUTES: bool = true;
+
+    fn shortcut(&self, f: Ref, g: Ref) -> Option<Ref> {
+        let (neutral, absorbing) = if self.conjunction { (1, 0) } else { (0, 1) };
+        match (value(f), value(g)) {
+            _ if f == g => Some(f),
+            (Some(v), _) if v == absorbing => Some(f),
+            (_, Some(v)) if v == absorbing => Some(g),
+            (Some(v), _) if v == neutral => Some(g),
+            (_, Some(v)) if v == neutral => Some(f),
+            _ => None,
+        }
+    }
+
+    fn leaf(&mut self, f: u32, g: u32) -> Result<u32, BuildError> {
+        Ok(if self.conjunction { f & g } else { f | g })
+    }
+}
+
 /// What [`Dd::map`] has done already.
 pub(crate) type Memo = ahash::HashMap<Ref, Ref>;
 /// Where a walk has been.

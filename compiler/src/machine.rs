@@ -11,7 +11,7 @@ use tracelaw_runtime::Verdict;
 
 use crate::{
     config::AfterViolation,
-    dd::{self, BinaryOp, Cache, Dd, Ref, hasher, terminal, value},
+    dd::{self, BinaryOp, Cache, Connective, Dd, Ref, hasher, terminal, value},
     error::BuildError,
     minimize::Graph,
     mtdfa::{ACCEPT, Mtdfa, REJECT, edge},
@@ -96,34 +96,14 @@ pub(crate) fn possible_letters(
             none = dd.mk(p, none, terminal(0))?;
         }
         let mut cache = Cache::new();
-        let allowed = if none_possible { dd.apply(&mut Or, &mut cache, one, none)? } else { one };
-        possible = dd.apply(&mut And, &mut Cache::new(), possible, allowed)?;
+        let allowed = if none_possible {
+            dd.apply(&mut Connective { conjunction: false }, &mut cache, one, none)?
+        } else {
+            one
+        };
+        possible = dd.apply(&mut Connective { conjunction: true }, &mut Cache::new(), possible, allowed)?;
     }
     Ok(possible)
-}
-
-struct Or;
-
-impl BinaryOp for Or {
-    const COMMUTES: bool = true;
-    fn shortcut(&self, _: Ref, _: Ref) -> Option<Ref> {
-        None
-    }
-    fn leaf(&mut self, f: u32, g: u32) -> Result<u32, BuildError> {
-        Ok(f | g)
-    }
-}
-
-struct And;
-
-impl BinaryOp for And {
-    const COMMUTES: bool = true;
-    fn shortcut(&self, _: Ref, _: Ref) -> Option<Ref> {
-        None
-    }
-    fn leaf(&mut self, f: u32, g: u32) -> Result<u32, BuildError> {
-        Ok(f & g)
-    }
 }
 
 /// Sends the impossible letters nowhere.

@@ -54,9 +54,7 @@ impl Graph {
             dd.check_time()?;
             table.clear();
             for i in 0..ids.len() {
-                let lo = resolve(&ids, &classes.of, self.lo[i]);
-                let hi = resolve(&ids, &classes.of, self.hi[i]);
-                ids[i] = if lo == hi { lo } else { table.intern(self.vars[i], lo, hi) };
+                ids[i] = self.sign(i, &ids, &classes.of, &mut table);
             }
             let signatures = self.roots.iter().map(|&r| resolve(&ids, &classes.of, r));
             let finer = Classes::group_pairs(classes.of.iter().copied().zip(signatures));
@@ -67,6 +65,14 @@ impl Graph {
             }
         }
         Incremental::new(self, classes).run(dd)
+    }
+
+    /// What tells node `i` from others, given the signatures of its children and the classes of the states.
+    #[inline]
+    fn sign(&self, i: usize, ids: &[u32], classes: &[u32], table: &mut Table) -> u32 {
+        let lo = resolve(ids, classes, self.lo[i]);
+        let hi = resolve(ids, classes, self.hi[i]);
+        if lo == hi { lo } else { table.intern(self.vars[i], lo, hi) }
     }
 }
 
@@ -182,9 +188,7 @@ impl<'g> Incremental<'g> {
         let mut table = Table::new(nodes);
         let mut ids = vec![0; nodes];
         for i in 0..nodes {
-            let lo = resolve(&ids, &classes.of, graph.lo[i]);
-            let hi = resolve(&ids, &classes.of, graph.hi[i]);
-            ids[i] = if lo == hi { lo } else { table.intern(graph.vars[i], lo, hi) };
+            ids[i] = graph.sign(i, &ids, &classes.of, &mut table);
         }
         Incremental {
             graph,
@@ -274,9 +278,7 @@ impl<'g> Incremental<'g> {
         }
         while let Some(i) = dirty.pop_first() {
             let i = i as usize;
-            let lo = resolve(&self.ids, &self.classes.of, self.graph.lo[i]);
-            let hi = resolve(&self.ids, &self.classes.of, self.graph.hi[i]);
-            let id = if lo == hi { lo } else { self.table.intern(self.graph.vars[i], lo, hi) };
+            let id = self.graph.sign(i, &self.ids, &self.classes.of, &mut self.table);
             if id != self.ids[i] {
                 self.ids[i] = id;
                 self.above(i, &mut dirty, &mut touched);

@@ -36,6 +36,9 @@ impl Mtdfa {
 
     /// The automaton whose first letter decides as `root` says.
     pub(crate) fn one_step(root: Ref) -> Mtdfa {
+        if let Some(decided) = value(root) {
+            return Mtdfa::constant(decided >> 1 == ACCEPT);
+        }
         let mut roots = sinks();
         roots.push(root);
         Mtdfa { roots, initial: 2 }
@@ -54,6 +57,11 @@ impl Mtdfa {
 /// The diagrams of the two sinks.
 pub(crate) fn sinks() -> Vec<Ref> {
     vec![terminal(edge(REJECT, false)), terminal(edge(ACCEPT, true))]
+}
+
+/// Whether there may be so many states.
+pub(crate) fn check_states(states: usize, cap: usize) -> Result<(), BuildError> {
+    if states > cap { Err(BuildError::new(Kind::States { limit: cap })) } else { Ok(()) }
 }
 
 /// The product that accepts what both (`conjunction`) or either accept; unreachable pairs are not built.
@@ -77,9 +85,7 @@ pub(crate) fn product(
     let mut next = 0;
     while let Some(&(p, q)) = op.pairs.get(next) {
         next += 1;
-        if op.pairs.len() > cap {
-            return Err(BuildError::new(Kind::States { limit: cap }));
-        }
+        check_states(op.pairs.len(), cap)?;
         if next.is_multiple_of(1024) {
             dd.check_time()?;
         }

@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    dd::{BinaryOp, Cache, Dd, Node, Ref, hasher, terminal, value},
+    dd::{Cache, Connective, Dd, Node, Ref, hasher, terminal},
     error::{BuildError, Kind},
     formula::{Core, FormulaId, Formulas},
     mtdfa::{ACCEPT, REJECT},
@@ -296,29 +296,5 @@ fn shape(core: &Core, id: FormulaId) -> Option<(Shape, u32)> {
         | Core::Yesterday { .. }
         | Core::Since { .. }
         | Core::Trigger { .. } => Some((Shape::Single(id), 1)),
-    }
-}
-
-struct Connective {
-    conjunction: bool,
-}
-
-impl BinaryOp for Connective {
-    const COMMUTES: bool = true;
-
-    fn shortcut(&self, f: Ref, g: Ref) -> Option<Ref> {
-        let (neutral, absorbing) = if self.conjunction { (1, 0) } else { (0, 1) };
-        match (value(f), value(g)) {
-            _ if f == g => Some(f),
-            (Some(v), _) if v == absorbing => Some(f),
-            (_, Some(v)) if v == absorbing => Some(g),
-            (Some(v), _) if v == neutral => Some(g),
-            (_, Some(v)) if v == neutral => Some(f),
-            _ => None,
-        }
-    }
-
-    fn leaf(&mut self, f: u32, g: u32) -> Result<u32, BuildError> {
-        Ok(if self.conjunction { f & g } else { f | g })
     }
 }

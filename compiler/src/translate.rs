@@ -14,11 +14,11 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     config::Limits,
     dd::{self, BinaryOp, Cache, Dd, Ref, hasher, terminal, value},
-    error::{BuildError, Kind},
+    error::BuildError,
     formula::{Core, FormulaId, Formulas},
     library::Library,
     minimize::{Joint, minimize},
-    mtdfa::{ACCEPT, Mtdfa, REJECT, edge, sinks},
+    mtdfa::{ACCEPT, Mtdfa, REJECT, check_states, edge, sinks},
     obligations::{Claim, Obligations},
 };
 
@@ -81,10 +81,7 @@ impl<'a> Translator<'a> {
             _ if self.formulas.is_propositional(id) => {
                 let mut unit = Unit::new(self, id)?;
                 let root = unit.successor(id)?;
-                match value(root) {
-                    Some(decided) => Mtdfa::constant(decided >> 1 == ACCEPT),
-                    None => Mtdfa::one_step(root),
-                }
+                Mtdfa::one_step(root)
             }
             Core::And(fs) => self.combine(true, &fs)?,
             Core::Or(fs) => self.combine(false, &fs)?,
@@ -140,10 +137,6 @@ impl<'a> Translator<'a> {
         }
         joint.finish(self.dd, self.cap)
     }
-}
-
-fn check_states(states: usize, cap: usize) -> Result<(), BuildError> {
-    if states > cap { Err(BuildError::new(Kind::States { limit: cap })) } else { Ok(()) }
 }
 
 /// How a formula is taken apart.

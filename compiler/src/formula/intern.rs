@@ -192,13 +192,14 @@ impl Formulas {
         if steps == 0 || (strong && arg == FALSE) || (!strong && arg == TRUE) {
             return arg;
         }
-        match *self.core(arg) {
-            Core::Next { strong: s, steps: more, arg } if s == strong => match steps.checked_add(more) {
-                Some(steps) => self.intern(Core::Next { strong, steps, arg }),
-                None => self.intern(Core::Next { strong, steps, arg }),
-            },
-            _ => self.intern(Core::Next { strong, steps, arg }),
+        // Counts that are too large together stay two operators.
+        if let Core::Next { strong: s, steps: more, arg: inner } = *self.core(arg)
+            && s == strong
+            && let Some(steps) = steps.checked_add(more)
+        {
+            return self.intern(Core::Next { strong, steps, arg: inner });
         }
+        self.intern(Core::Next { strong, steps, arg })
     }
 
     /// `lhs U[first,last] rhs`: with a lower bound, `lhs` holds up to there and the rest starts there.
