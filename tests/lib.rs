@@ -9,6 +9,7 @@ mod laws;
 mod limits;
 mod monitors;
 mod oracle;
+mod plans;
 mod random;
 mod real;
 mod suite;

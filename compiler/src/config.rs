@@ -50,7 +50,7 @@ pub struct Options {
     /// What follows a violation; `None` keeps the plain automaton, in which a final verdict stays and no event is
     /// marked as a breach.
     pub after_violation: Option<AfterViolation>,
-    /// Sets of propositions (indices into the vocabulary) of which at most one is true at any event.
+    /// Sets of propositions (indices into the vocabulary; others say nothing) of which at most one is true at any event.
     pub exclusive: Vec<Vec<u32>>,
     /// Exactly one proposition of the whole vocabulary is true at every event.
     pub one_of_all: bool,

@@ -140,7 +140,7 @@ fn classify(dd: &mut Dd, roots: &[Ref]) -> Result<Option<(Ref, usize)>, BuildErr
         if !done.insert(root) {
             continue;
         }
-        let mut split = Split { numbers: HashMap::with_hasher(hasher()) };
+        let mut split = Split::new();
         classifier = dd.apply(&mut split, &mut Cache::new(), classifier, root)?;
         classes = split.numbers.len().max(1);
         if classes > MAX_CLASSES {
@@ -157,8 +157,22 @@ fn classify(dd: &mut Dd, roots: &[Ref]) -> Result<Option<(Ref, usize)>, BuildErr
     Ok(Some((classifier, found.len())))
 }
 
-struct Split {
+/// Numbers the pairs of terminals that meet.
+pub(crate) struct Split {
     numbers: HashMap<(u32, u32), u32, ahash::RandomState>,
+}
+
+impl Split {
+    pub(crate) fn new() -> Split {
+        Split { numbers: HashMap::with_hasher(hasher()) }
+    }
+
+    /// The pairs, by their numbers. Where both diagrams are terminals from the start, that is the only pair.
+    pub(crate) fn pairs(&self) -> Vec<(u32, u32)> {
+        let mut pairs: Vec<_> = self.numbers.iter().map(|(&pair, &number)| (number, pair)).collect();
+        pairs.sort_unstable();
+        pairs.into_iter().map(|(_, pair)| pair).collect()
+    }
 }
 
 impl BinaryOp for Split {

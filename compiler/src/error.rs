@@ -10,14 +10,34 @@ pub struct BuildError {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    States { limit: usize },
-    Nodes { limit: usize },
-    Time { limit: Duration, nodes: usize },
-    Bound { bound: u64, limit: usize },
-    Unknown { name: String },
+    States {
+        limit: usize,
+    },
+    Nodes {
+        limit: usize,
+    },
+    Time {
+        limit: Duration,
+        nodes: usize,
+    },
+    Bound {
+        bound: u64,
+        limit: usize,
+    },
+    Unknown {
+        name: String,
+    },
     Infinite,
-    Stack { bytes: usize },
-    Internal { cause: String },
+    Stack {
+        bytes: usize,
+    },
+    /// The tables outgrow what their offsets can say.
+    Size {
+        bytes: usize,
+    },
+    Internal {
+        cause: String,
+    },
 }
 
 impl BuildError {
@@ -27,6 +47,10 @@ impl BuildError {
 
     pub(crate) const fn bound(bound: u64, limit: usize) -> BuildError {
         BuildError::new(Kind::Bound { bound, limit })
+    }
+
+    pub(crate) const fn too_large(bytes: usize) -> BuildError {
+        BuildError::new(Kind::Size { bytes })
     }
 
     pub(crate) const fn stack(bytes: usize) -> BuildError {
@@ -83,6 +107,10 @@ impl fmt::Display for BuildError {
                     "no thread with a stack of {bytes} bytes; use smaller bounds, fewer propositions or less nesting"
                 )
             }
+            Kind::Size { bytes } => write!(
+                f,
+                "the tables of the rules take {bytes} bytes, more than 4 GiB; split the policy into several"
+            ),
             Kind::Internal { cause } => {
                 write!(f, "a fault of the compiler: {cause}; please report the rule")
             }

@@ -25,6 +25,7 @@ mod minimize;
 mod mtdfa;
 mod obligations;
 mod patterns;
+pub mod plan;
 pub mod semantics;
 pub mod syntax;
 pub mod template;
@@ -162,12 +163,12 @@ impl<'a> Job<'a> {
         let automaton =
             translate::Translator::new(&mut self.formulas, &mut dd, options.limits).translate(self.root)?;
         let mut machine = machine::from_automaton(&dd, &automaton, self.accepts_empty);
-        let exclusive: Vec<Vec<u32>> = options
-            .exclusive
-            .iter()
-            .map(|set| set.iter().map(|&p| desugar::flip(p, self.vocabulary.len())).collect())
-            .collect();
-        let one_of_all = options.one_of_all.then_some(self.vocabulary.len());
+        let len = self.vocabulary.len();
+        let known = |set: &Vec<u32>| {
+            set.iter().filter(|&&p| (p as usize) < len).map(|&p| desugar::flip(p, len)).collect()
+        };
+        let exclusive: Vec<Vec<u32>> = options.exclusive.iter().map(known).collect();
+        let one_of_all = options.one_of_all.then_some(len);
         let possible = machine::possible_letters(&mut dd, &self.props, &exclusive, one_of_all)?;
         let all_possible = possible == dd::terminal(1);
         let changes = !all_possible || options.after_violation.is_some();
@@ -185,7 +186,7 @@ impl<'a> Job<'a> {
         if changes {
             machine.reduce(&mut dd, possible)?;
         }
-        let automaton = emit::emit(&mut dd, &machine, self.vocabulary.len())?;
+        let automaton = emit::emit(&mut dd, &machine, len)?;
         let stats = Stats {
             plain_states,
             states: machine.roots.len(),

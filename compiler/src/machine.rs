@@ -107,8 +107,8 @@ pub(crate) fn possible_letters(
 }
 
 /// Sends the impossible letters nowhere.
-struct Restrict {
-    nowhere: u32,
+pub(crate) struct Restrict {
+    pub(crate) nowhere: u32,
 }
 
 impl BinaryOp for Restrict {

@@ -158,6 +158,38 @@ impl<W: AsRef<[u32]>> Automaton<W> {
         Step { state: entry >> 1, breach: entry & 1 != 0 }
     }
 
+    /// The class of a letter; 0 when the automaton is kept as diagrams.
+    #[must_use]
+    pub fn class(&self, letter: Letter<'_>) -> u32 {
+        if self.class_len == 0 { 0 } else { self.walk(self.word(9), letter) }
+    }
+
+    /// The step under a class of letters, for an automaton that has classes; where there is no such state or class, none.
+    #[must_use]
+    pub fn step_class(&self, state: u32, class: u32) -> Step {
+        if state >= self.state_len || class >= self.class_len {
+            return Step { state, breach: false };
+        }
+        let entry = self.word(self.body + state as usize * self.class_len as usize + class as usize);
+        Step { state: entry >> 1, breach: entry & 1 != 0 }
+    }
+
+    /// The diagram nodes, each a proposition, a reference if false and one if true, children first; and the roots: that of
+    /// the classifier (terminals are classes), or without classes one per state (terminals are `2 * target + breach`).
+    #[must_use]
+    pub fn diagrams(&self) -> (&[[u32; 3]], &[u32]) {
+        let words = self.words.as_ref();
+        let nodes = words.get(HEADER..self.body).unwrap_or(&[]).as_chunks().0;
+        let roots = if self.class_len == 0 { words.get(self.body..) } else { words.get(9..10) };
+        (nodes, roots.unwrap_or(&[]))
+    }
+
+    /// First pending, first holding, first satisfied state: what is before is violated, and so on.
+    #[must_use]
+    pub fn bounds(&self) -> [u32; 3] {
+        [self.word(6), self.word(7), self.word(8)]
+    }
+
     /// Calls `edge(cube, entry)` for each path of the diagram that gives the successors of `state`, until it breaks off,
     /// which the return value then says; `cube` lists the propositions the path tests with the value each must have. For
     /// reports and drawings.

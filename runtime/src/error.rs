@@ -1,8 +1,8 @@
-//! Why words are not an automaton.
+//! Why something compiled does not load.
 
 use core::fmt;
 
-/// The words given are not an automaton of this version.
+/// The words, bytes or snapshot given are none of this version, or are damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadError {
     pub(crate) what: &'static str,
@@ -10,20 +10,16 @@ pub struct LoadError {
 }
 
 impl LoadError {
-    /// Index of the word at which the check failed.
+    /// Index of the word (of an automaton) or byte (of an artifact, a rule set, a snapshot) at which the check failed.
     #[must_use]
-    pub const fn word(&self) -> usize {
+    pub const fn at(&self) -> usize {
         self.at
     }
 }
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "not an automaton: {} (word {}); compile the rule again with this version",
-            self.what, self.at
-        )
+        write!(f, "{} (at {}); compile again with this version", self.what, self.at)
     }
 }
 

@@ -1,16 +1,25 @@
-//! The part of tracelaw that runs beside an agent: verdicts, letters and automata tables.
+//! The part of tracelaw that runs beside an agent: verdicts, letters and compiled rules.
 //!
-//! `no_std`, no dependency, no allocation: an [`Automaton`] borrows or owns its words, is validated once when it is
-//! loaded, and stepping it after that is a walk through tables that cannot fail.
+//! `no_std`, no dependency, no allocation: a [`RuleSet`] borrows the bytes of an artifact, is validated once when it is
+//! loaded, and stepping a [`MonitorState`] after that is a walk through tables that cannot fail. An [`Automaton`] is one
+//! rule on its own.
 #![no_std]
 #![forbid(unsafe_code)]
 
 mod automaton;
+mod classes;
 mod error;
+mod group;
 mod letter;
+mod monitor;
+mod ruleset;
+mod snapshot;
 mod verdict;
+pub mod wire;
 
 pub use automaton::{Automaton, Layout, Step};
 pub use error::LoadError;
 pub use letter::Letter;
+pub use monitor::{Change, MonitorState, Symbol};
+pub use ruleset::RuleSet;
 pub use verdict::Verdict;

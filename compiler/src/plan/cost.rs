@@ -1,0 +1,66 @@
+//! What a step costs, in tenths of a nanosecond on a current core. Only the order of the costs matters.
+
+use super::{Members, View};
+
+/// Lanes are taken unseen for so many rules.
+pub(super) const ALWAYS_LANES: usize = 48;
+/// A look-up whose address depends on the one before it, and the group's frame.
+const LOOK_UP: usize = 25;
+/// The frame of a group of lanes.
+const LANES: usize = 15;
+/// One word of lanes by its state bits: loads and operations.
+const WORD: [usize; 4] = [0, 8, 20, 60];
+/// A table that does not stay in the first-level cache.
+const FAR: usize = 30;
+/// Bytes of the first-level cache that a policy may take.
+const NEAR: usize = 32 << 10;
+
+/// What stepping a group costs.
+pub(super) fn of(view: &View<'_>, members: &Members) -> usize {
+    let entries = |states: usize| states * view.classes().next_power_of_two();
+    let table = |states: usize| LOOK_UP + if entries(states) > NEAR { FAR } else { 0 };
+    match members {
+        Members::Single(rule) => table(view.rules[*rule].states),
+        Members::Product(product) => table(product.states),
+        Members::Lanes { rules, bits } => LANES + rules.len().div_ceil(64) * WORD[*bits],
+    }
+}
+
+pub(super) fn of_all(view: &View<'_>, groups: &[Members]) -> usize {
+    groups.iter().map(|members| of(view, members)).sum()
+}
+
+/// What one rule on its diagrams costs, on a path that tests half of its propositions.
+pub(super) fn diagrams(props: usize) -> usize {
+    LOOK_UP + props * 10
+}
+
+/// State bits that a rule needs.
+pub(super) fn bits(states: usize) -> usize {
+    match states {
+        0..=2 => 1,
+        3..=4 => 2,
+        _ => 3,
+    }
+}
+
+/// The cheapest way to put rules of at most eight states into lanes: those of few bits apart, or along with the larger.
+pub(super) fn lanes(view: &View<'_>, rules: &[usize]) -> Vec<Members> {
+    // Whether rules of one and of two bits join those of the next size.
+    let ways = [(false, false), (true, false), (false, true), (true, true)].map(|(one_up, two_up)| {
+        let mut by_bits: [Vec<usize>; 4] = Default::default();
+        for &rule in rules {
+            let mut bits = bits(view.rules[rule].states);
+            bits += usize::from(bits == 1 && one_up);
+            bits += usize::from(bits == 2 && two_up);
+            by_bits[bits].push(rule);
+        }
+        by_bits
+            .into_iter()
+            .enumerate()
+            .filter(|(_, rules)| !rules.is_empty())
+            .map(|(bits, rules)| Members::Lanes { rules, bits })
+            .collect::<Vec<_>>()
+    });
+    ways.into_iter().min_by_key(|way| of_all(view, way)).unwrap_or_default()
+}

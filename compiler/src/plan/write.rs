@@ -1,0 +1,420 @@
+//! A plan to the bytes of a rule set. The layout is that of the readers in `tracelaw_runtime`; docs/format.md has it.
+
+use std::collections::{HashMap, VecDeque};
+
+use tracelaw_runtime::Automaton;
+
+use super::{
+    Classifier, Cluster, GroupKind, GroupPlan, Members, PlanOptions, Planned, Product, Rule, View, breaks,
+    cost,
+};
+use crate::{
+    dd::{hasher, value},
+    error::BuildError,
+};
+
+/// A group to be written.
+pub(super) struct Group {
+    /// Index of the cluster; none for a rule on its diagrams.
+    pub(super) cluster: Option<usize>,
+    pub(super) members: Members,
+}
+
+/// Words of the head and of the records, as the runtime reads them.
+const HEAD: usize = 8;
+const RULE: usize = 8;
+const CLASSIFIER: usize = 8;
+const GROUP: usize = 16;
+
+/// Tables behind the records. Equal ones are written once.
+struct Blobs {
+    base: usize,
+    bytes: Vec<u8>,
+    places: HashMap<Vec<u8>, u32, ahash::RandomState>,
+}
+
+impl Blobs {
+    fn put(&mut self, blob: Vec<u8>) -> u32 {
+        if let Some(&place) = self.places.get(&blob) {
+            return place;
+        }
+        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
+        let place = (self.base + self.bytes.len()) as u32;
+        self.bytes.extend_from_slice(&blob);
+        self.places.insert(blob, place);
+        place
+    }
+
+    fn words(&mut self, words: impl IntoIterator<Item = u32>) -> u32 {
+        self.put(words.into_iter().flat_map(u32::to_le_bytes).collect())
+    }
+}
+
+pub(super) fn write<W: AsRef<[u32]>>(
+    automata: &[Automaton<W>],
+    rules: &[Rule],
+    clusters: &[Cluster],
+    groups: &[Group],
+    options: &PlanOptions,
+) -> Result<Planned, BuildError> {
+    // Even a set of rules on diagrams has a classifier, of one class.
+    let classifier_len = clusters.len().max(1);
+    let base = (HEAD + rules.len() * RULE + classifier_len * CLASSIFIER + groups.len() * GROUP) * 4;
+    let mut blobs = Blobs { base, bytes: Vec::new(), places: HashMap::with_hasher(hasher()) };
+    let mut rule_records = vec![[0u32; RULE]; rules.len()];
+    let mut group_records = Vec::with_capacity(groups.len());
+    let mut described = Vec::with_capacity(groups.len());
+    let mut state_len = 0u32;
+    for (index, group) in groups.iter().enumerate() {
+        for (slot, &rule) in group.members.rules().iter().enumerate() {
+            let [pending, holding, satisfied] = automata[rule].bounds();
+            let states = automata[rule].state_len();
+            let distances = blobs.words(distances(&automata[rule], &rules[rule]));
+            rule_records[rule] =
+                [index as u32, slot as u32, states, pending, holding, satisfied, distances, 0];
+        }
+        let before = blobs.bytes.len();
+        let slots = blobs.words(group.members.rules().iter().map(|&r| r as u32));
+        let mut record = Record {
+            at: state_len,
+            slots,
+            slot_len: group.members.rules().len() as u32,
+            ..Record::default()
+        };
+        let mut plan = GroupPlan {
+            kind: GroupKind::Single,
+            rules: group.members.rules().iter().map(|&r| r as u32).collect(),
+            states: 0,
+            classes: 0,
+            classifier: group.cluster.unwrap_or(0),
+            bytes: 0,
+            cost: 0,
+        };
+        match (group.cluster, &group.members) {
+            (Some(cluster), members) => {
+                record.classifier = cluster as u32;
+                let view = View { rules, cluster: &clusters[cluster] };
+                plan.classes = view.classes();
+                plan.cost = cost::of(&view, members);
+                match members {
+                    Members::Single(rule) => {
+                        plan.states = rules[*rule].states;
+                        table(&mut record, &mut blobs, &view, &single(&view, *rule));
+                    }
+                    Members::Product(product) => {
+                        plan.kind = GroupKind::Product;
+                        plan.states = product.states;
+                        table(&mut record, &mut blobs, &view, product);
+                    }
+                    Members::Lanes { rules: members, bits } => {
+                        plan.kind = GroupKind::Lanes;
+                        plan.states = 1 << bits;
+                        lanes(&mut record, &mut blobs, &view, members, *bits);
+                    }
+                }
+            }
+            (None, members) => {
+                plan.kind = GroupKind::Diagrams;
+                for &rule in members.rules() {
+                    plan.states = rules[rule].states;
+                    plan.cost = cost::diagrams(rules[rule].props.len());
+                    diagrams(&mut record, &mut blobs, &automata[rule]);
+                }
+            }
+        }
+        plan.bytes = blobs.bytes.len() - before;
+        state_len += record.state_bytes();
+        group_records.push(record.words());
+        described.push(plan);
+    }
+    let mut classifier_records: Vec<[u32; CLASSIFIER]> =
+        clusters.iter().map(|c| classifier(&mut blobs, c)).collect();
+    if clusters.is_empty() {
+        classifier_records.push([2, 1, 1 << 31, 0, 0, 0, 0, 0]);
+    }
+    let counts = [options.prop_len, rules.len(), classifier_len, groups.len(), state_len as usize, 0, 0, 0];
+    let mut section: Vec<u8> = counts.iter().flat_map(|&n| (n as u32).to_le_bytes()).collect();
+    section.extend(rule_records.iter().flatten().flat_map(|w| w.to_le_bytes()));
+    section.extend(classifier_records.iter().flatten().flat_map(|w| w.to_le_bytes()));
+    section.extend(group_records.iter().flatten().flat_map(|w| w.to_le_bytes()));
+    section.extend(blobs.bytes);
+    if u32::try_from(section.len()).is_err() {
+        return Err(BuildError::too_large(section.len()));
+    }
+    Ok(Planned { section, groups: described })
+}
+
+/// A group's record under construction; see the runtime's reader.
+#[derive(Default)]
+struct Record {
+    kind: u32,
+    classifier: u32,
+    at: u32,
+    states: u32,
+    shape: u32,
+    slots: u32,
+    slot_len: u32,
+    table: u32,
+    table_len: u32,
+    marks: u32,
+    parts: u32,
+    masks: u32,
+    mask_len: u32,
+    allowed: u32,
+    initial: u32,
+}
+
+const LANES: u32 = 8;
+const DIAGRAMS: u32 = 16;
+
+impl Record {
+    fn words(&self) -> [u32; GROUP] {
+        [
+            self.kind,
+            self.classifier,
+            self.at,
+            self.states,
+            self.shape,
+            self.slots,
+            self.slot_len,
+            self.table,
+            self.table_len,
+            self.marks,
+            self.parts,
+            self.masks,
+            self.mask_len,
+            self.allowed,
+            self.initial,
+            0,
+        ]
+    }
+
+    fn state_bytes(&self) -> u32 {
+        match self.kind {
+            LANES => self.states * self.shape * 8,
+            DIAGRAMS => 4,
+            width => width,
+        }
+    }
+}
+
+/// A single rule as a product of one, in the order of its own states.
+fn single(view: &View<'_>, rule: usize) -> Product {
+    let states = view.rules[rule].states;
+    let slot = view.slot(rule);
+    let step = |s: usize| (0..view.classes()).map(move |class| view.step(slot, s as u32, class).0);
+    Product {
+        rules: vec![rule],
+        parts: (0..states as u32).collect(),
+        next: (0..states).flat_map(step).collect(),
+        states,
+    }
+}
+
+fn table(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, product: &Product) {
+    let (classes, slots) = (view.classes(), product.rules.len());
+    let columns = classes.next_power_of_two();
+    let places: Vec<usize> = product.rules.iter().map(|&r| view.slot(r)).collect();
+    let width = match product.states {
+        0..=0x100 => 1,
+        0x101..=0x1_0000 => 2,
+        _ => 4,
+    };
+    let mut next = Vec::with_capacity(product.states * columns * width);
+    let mut marks = Vec::with_capacity(product.states * columns);
+    let mut masks: Vec<u64> = Vec::new();
+    let words = classes.div_ceil(64);
+    let mut allowed = vec![0u64; product.states * words];
+    for (state, own) in product.parts.chunks_exact(slots).enumerate() {
+        for column in 0..columns {
+            // Columns that pad the row lead back, without a word.
+            let target = if column < classes { product.next[state * classes + column] } else { state as u32 };
+            next.extend_from_slice(&target.to_le_bytes()[..width]);
+            let (mut mask, mut says) = (0u64, false);
+            if column < classes {
+                for (i, (&slot, &from)) in places.iter().zip(own).enumerate() {
+                    let (to, breach) = view.step(slot, from, column);
+                    let verdicts = &view.rules[product.rules[i]].verdicts;
+                    mask |= u64::from(breach) << i;
+                    says |= breach || verdicts[from as usize] != verdicts[to as usize];
+                }
+                allowed[state * words + column / 64] |= u64::from(mask == 0) << (column % 64);
+            }
+            let mark = if says {
+                let place = masks.iter().position(|&m| m == mask).unwrap_or_else(|| {
+                    masks.push(mask);
+                    masks.len() - 1
+                });
+                place as u8 + 1
+            } else {
+                0
+            };
+            marks.push(mark);
+        }
+    }
+    record.kind = width as u32;
+    record.states = product.states as u32;
+    record.shape = columns.ilog2();
+    record.table_len = next.len() as u32;
+    record.table = blobs.put(next);
+    record.marks = blobs.put(marks);
+    if slots > 1 {
+        record.parts = blobs.put(product.parts.iter().flat_map(|&s| (s as u16).to_le_bytes()).collect());
+    }
+    record.mask_len = masks.len() as u32;
+    record.masks = blobs.put(masks.iter().flat_map(|m| m.to_le_bytes()).collect());
+    record.allowed = blobs.put(allowed.iter().flat_map(|w| w.to_le_bytes()).collect());
+    record.initial = if slots == 1 { view.rules[product.rules[0]].initial } else { 0 };
+}
+
+/// Coefficients of the polynomials that take the state bits of 64 rules from one event to the next, word by word and
+/// class by class.
+fn lanes(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, members: &[usize], bits: usize) {
+    let (codes, outputs) = (1usize << bits, bits + 2);
+    let words = members.len().div_ceil(64);
+    let mut coefficients = Vec::with_capacity(view.classes() * words * outputs * codes * 8);
+    let mut initial = vec![0u64; words * bits];
+    for class in 0..view.classes() {
+        for (word, rules) in members.chunks(64).enumerate() {
+            let mut row = vec![0u64; outputs * codes];
+            for (lane, &rule) in rules.iter().enumerate() {
+                let states = view.rules[rule].states;
+                let verdicts = &view.rules[rule].verdicts;
+                let slot = view.slot(rule);
+                for output in 0..outputs {
+                    let mut values = [false; 8];
+                    for (code, value) in values.iter_mut().enumerate().take(states) {
+                        let (to, breach) = view.step(slot, code as u32, class);
+                        let news = breach || verdicts[code] != verdicts[to as usize];
+                        *value = match output {
+                            o if o < bits => to >> o & 1 != 0,
+                            o if o == bits => news,
+                            _ => breach,
+                        };
+                    }
+                    // From values to coefficients: the Möbius transform over GF(2).
+                    for bit in 0..bits {
+                        for code in 0..codes {
+                            if code >> bit & 1 != 0 {
+                                values[code] ^= values[code ^ 1 << bit];
+                            }
+                        }
+                    }
+                    for (code, value) in values.iter().enumerate().take(codes) {
+                        row[output * codes + code] |= u64::from(*value) << lane;
+                    }
+                }
+                for bit in 0..bits {
+                    initial[word * bits + bit] |= u64::from(view.rules[rule].initial >> bit & 1) << lane;
+                }
+            }
+            coefficients.extend(row.iter().flat_map(|w| w.to_le_bytes()));
+        }
+    }
+    record.kind = LANES;
+    record.states = bits as u32;
+    record.shape = words as u32;
+    record.table_len = coefficients.len() as u32;
+    record.table = blobs.put(coefficients);
+    record.initial = blobs.put(initial.iter().flat_map(|w| w.to_le_bytes()).collect());
+}
+
+fn diagrams<W: AsRef<[u32]>>(record: &mut Record, blobs: &mut Blobs, automaton: &Automaton<W>) {
+    let (nodes, roots) = automaton.diagrams();
+    record.kind = DIAGRAMS;
+    record.states = automaton.state_len();
+    record.table_len = nodes.len() as u32 * 12;
+    record.table = blobs.words(nodes.iter().flatten().copied());
+    record.marks = blobs.words(roots.iter().copied());
+    record.initial = automaton.initial();
+}
+
+/// The record of a classifier: kind, classes, root, zero, place and length of the table, of the runs or nodes.
+fn classifier(blobs: &mut Blobs, cluster: &Cluster) -> [u32; CLASSIFIER] {
+    let classes = cluster.classes.len() as u32;
+    let mut table = |table: &[u16]| {
+        (blobs.put(table.iter().flat_map(|c| c.to_le_bytes()).collect()), table.len() as u32 * 2)
+    };
+    match &cluster.classifier {
+        Classifier::Direct(direct) => {
+            let (at, len) = table(direct);
+            [0, classes, 0, 0, at, len, 0, 0]
+        }
+        Classifier::Gather { props, table: gathered } => {
+            let (at, len) = table(gathered);
+            let runs = runs(props);
+            let place = blobs.words(runs.iter().flatten().copied());
+            [1, classes, 0, 0, at, len, place, runs.len() as u32 * 16]
+        }
+        Classifier::Diagram { nodes, root } => {
+            let place = blobs.words(nodes.iter().flatten().copied());
+            [2, classes, *root, 0, 0, 0, place, nodes.len() as u32 * 12]
+        }
+    }
+}
+
+/// Neighbouring propositions as runs of bits: word, shift, width, place in the result.
+fn runs(props: &[u32]) -> Vec<[u32; 4]> {
+    let mut runs: Vec<[u32; 4]> = Vec::new();
+    for (to, &prop) in props.iter().enumerate() {
+        let (word, shift) = (prop / 64, prop % 64);
+        match runs.last_mut() {
+            Some([w, s, width, _]) if *w == word && *s + *width == shift => *width += 1,
+            _ => runs.push([word, shift, 1, to as u32]),
+        }
+    }
+    runs
+}
+
+/// Per state the least number of events to a state that accepts, over edges that do not break the rule; `u32::MAX`
+/// where there is no way.
+///
+/// # Complexity
+/// O(edges).
+fn distances<W: AsRef<[u32]>>(automaton: &Automaton<W>, rule: &Rule) -> Vec<u32> {
+    let mut before: Vec<Vec<u32>> = vec![Vec::new(); rule.states];
+    if rule.tabular() {
+        for (state, row) in rule.next.chunks_exact(rule.classes).enumerate() {
+            for &(to, breach) in row {
+                if !breach && before[to as usize].last() != Some(&(state as u32)) {
+                    before[to as usize].push(state as u32);
+                }
+            }
+        }
+    } else {
+        let (nodes, roots) = automaton.diagrams();
+        let mut seen = vec![u32::MAX; nodes.len()];
+        for (state, &root) in roots.iter().enumerate() {
+            let state = state as u32;
+            let mut stack = vec![root];
+            while let Some(r) = stack.pop() {
+                if let Some(entry) = value(r) {
+                    let to = entry >> 1;
+                    if !breaks(&rule.verdicts, state, to, entry & 1 != 0) {
+                        before[to as usize].push(state);
+                    }
+                } else if std::mem::replace(&mut seen[r as usize], state) != state {
+                    let [_, lo, hi] = nodes[r as usize];
+                    stack.extend([lo, hi]);
+                }
+            }
+        }
+    }
+    let mut distance = vec![u32::MAX; rule.states];
+    let mut queue = VecDeque::new();
+    for (state, verdict) in rule.verdicts.iter().enumerate() {
+        if verdict.accepts() {
+            distance[state] = 0;
+            queue.push_back(state as u32);
+        }
+    }
+    while let Some(state) = queue.pop_front() {
+        for &from in &before[state as usize] {
+            if distance[from as usize] == u32::MAX {
+                distance[from as usize] = distance[state as usize] + 1;
+                queue.push_back(from);
+            }
+        }
+    }
+    distance
+}
