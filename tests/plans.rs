@@ -4,7 +4,7 @@
 use tracelaw_compiler::plan::{GroupKind, PlanOptions, Strategy, plan};
 use tracelaw_compiler::{AfterViolation, Options, compile};
 use tracelaw_corpora::generate::Random;
-use tracelaw_runtime::{Automaton, Change, Letter, MonitorState, RuleSet, Verdict};
+use tracelaw_runtime::{Automaton, Change, Letter, MonitorState, RuleSet, Tell, Verdict};
 
 const STRATEGIES: [Strategy; 4] =
     [Strategy::Cheapest, Strategy::Singles, Strategy::Products, Strategy::Lanes];
@@ -163,8 +163,30 @@ fn check(rules: &Rules, random: &mut Random, events: usize, with_distances: bool
                 assert_eq!(again, state);
             }
         }
+        if set.symbol_len().is_some() {
+            run(rules, &set, random, events);
+        }
         set.reset(&mut state);
         assert!((0..).zip(&rules.automata).all(|(r, a)| set.rule_state(&state, r) == a.initial()));
+    }
+}
+
+/// A run over many events tells what stepping them one by one tells.
+fn run(rules: &Rules, set: &RuleSet<'_>, random: &mut Random, events: usize) {
+    let letters: Vec<_> = (0..events).map(|_| rules.letter(random)).collect();
+    let symbols: Vec<_> = letters.iter().map(|l| set.symbol(Letter(l)).unwrap()).collect();
+    let mut expected = Vec::new();
+    let mut stepped = MonitorState::new(set, vec![0; set.state_len()]).unwrap();
+    for (event, letter) in letters.iter().enumerate() {
+        set.step(&mut stepped, Letter(letter), |change| expected.push((event, change)));
+    }
+    for tell in [Tell::Changes, Tell::Breaches] {
+        let mut told = Vec::new();
+        let mut state = MonitorState::new(set, vec![0; set.state_len()]).unwrap();
+        set.run(&mut state, &symbols, tell, |event, change| told.push((event, change)));
+        expected.retain(|(_, change)| tell == Tell::Changes || change.breach);
+        assert_eq!(told, expected);
+        assert_eq!(state, stepped);
     }
 }
 

@@ -110,7 +110,7 @@ const TRIED: usize = 4;
 /// Propositions of a cluster whose letters are classified by gathering their bits.
 const MAX_GATHERED: usize = 10;
 /// Entries of a product's table at most: it stays in the first-level cache.
-const MAX_ENTRIES: usize = 1 << 14;
+const MAX_ENTRIES: usize = 1 << 13;
 /// Slots of a product at most.
 const MAX_SLOTS: usize = 64;
 /// Different sets of rules that a product's edges break, at most.

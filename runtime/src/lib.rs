@@ -20,6 +20,6 @@ pub mod wire;
 pub use automaton::{Automaton, Layout, Step};
 pub use error::LoadError;
 pub use letter::Letter;
-pub use monitor::{Change, MonitorState, Symbol};
+pub use monitor::{Change, MonitorState, Symbol, Tell};
 pub use ruleset::RuleSet;
 pub use verdict::Verdict;

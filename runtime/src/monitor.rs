@@ -50,51 +50,50 @@ pub struct Change {
 /// Rules that one block of a rule set holds: changes are put in order block by block.
 pub(crate) const BLOCK: usize = 1024;
 
-/// The changes of one block in one step, as bit sets over its rules.
+/// The changes of one block in one step.
 pub(crate) struct Noted {
+    /// Which rules changed, as a bit set.
     changed: [u64; BLOCK / 64],
-    breach: [u64; BLOCK / 64],
-    verdict: [[u64; BLOCK / 64]; 2],
+    /// What is to be said of them: verdict and, above it, breach.
+    news: [u8; BLOCK],
 }
 
 impl Noted {
     pub(crate) const fn new() -> Noted {
-        const NONE: [u64; BLOCK / 64] = [0; BLOCK / 64];
-        Noted { changed: NONE, breach: NONE, verdict: [NONE, NONE] }
+        Noted { changed: [0; BLOCK / 64], news: [0; BLOCK] }
     }
 
+    #[inline]
     pub(crate) fn note(&mut self, change: Change) {
-        let (word, bit) = (change.rule as usize % BLOCK / 64, change.rule % 64);
-        let set = |words: &mut [u64; BLOCK / 64], value: bool| {
-            if let Some(word) = words.get_mut(word) {
-                *word |= u64::from(value) << bit;
-            }
-        };
-        set(&mut self.changed, true);
-        set(&mut self.breach, change.breach);
-        set(&mut self.verdict[0], change.verdict as u8 & 1 != 0);
-        set(&mut self.verdict[1], change.verdict as u8 & 2 != 0);
+        let place = change.rule as usize % BLOCK;
+        self.changed[place / 64] |= 1 << (place % 64);
+        self.news[place] = change.verdict as u8 | u8::from(change.breach) << 2;
     }
 
-    /// Hands over the changes by rule; `block` is the first rule's index.
-    pub(crate) fn tell(&self, block: u32, each: &mut impl FnMut(Change)) {
-        let planes = self.breach.iter().zip(&self.verdict[0]).zip(&self.verdict[1]);
-        for (i, (&changed, ((breach, low), high))) in self.changed.iter().zip(planes).enumerate() {
-            let mut left = changed;
+    /// Hands over the changes by rule and forgets them; `block` is the first rule's index.
+    #[inline]
+    pub(crate) fn tell(&mut self, block: u32, each: &mut impl FnMut(Change)) {
+        for (i, changed) in self.changed.iter_mut().enumerate() {
+            let mut left = core::mem::take(changed);
             while left != 0 {
-                let bit = left.trailing_zeros();
+                let place = i * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;
-                let is = |word: &u64| word >> bit & 1 != 0;
-                let verdict = match (is(high), is(low)) {
-                    (false, false) => Verdict::Violated,
-                    (false, true) => Verdict::Pending,
-                    (true, false) => Verdict::Holding,
-                    (true, true) => Verdict::Satisfied,
-                };
-                each(Change { rule: block + i as u32 * 64 + bit, verdict, breach: is(breach) });
+                let news = self.news[place % BLOCK];
+                let verdict = Verdict::from_bits(u16::from(news));
+                each(Change { rule: block + place as u32, verdict, breach: news & 4 != 0 });
             }
         }
     }
+}
+
+/// What a run over many events tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Tell {
+    /// Every change of a verdict and every breach.
+    #[default]
+    Changes,
+    /// The breaches only.
+    Breaches,
 }
 
 /// A class of letters that the rules of a set cannot tell apart, where the whole set has one classifier.

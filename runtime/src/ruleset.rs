@@ -1,7 +1,7 @@
 //! Compiled rules, stepped together.
 
 use crate::{
-    Change, Letter, LoadError, MonitorState, Symbol, Verdict,
+    Change, Letter, LoadError, MonitorState, Symbol, Tell, Verdict,
     classes::{self, Classifier},
     group::{self, Group, Note, Place},
     monitor::{BLOCK, Input, Noted},
@@ -200,10 +200,10 @@ impl<'a> RuleSet<'a> {
     }
 
     #[inline]
-    fn group(&self, i: u32) -> Group<'a> {
+    fn with_group<T>(&self, i: u32, work: impl FnOnce(&Group<'a>) -> T) -> T {
         match self.groups.get(i as usize) {
-            Some(group) => *group,
-            None => self.read_group(i).unwrap_or(Group::none()),
+            Some(group) => work(group),
+            None => work(&self.read_group(i).unwrap_or(Group::none())),
         }
     }
 
@@ -263,7 +263,7 @@ impl<'a> RuleSet<'a> {
     /// Sets every rule back to before any event.
     pub fn reset<B: AsMut<[u8]>>(&self, state: &mut MonitorState<B>) {
         for i in 0..self.group_len {
-            self.group(i).reset(state.0.as_mut());
+            self.with_group(i, |group| group.reset(state.0.as_mut()));
         }
     }
 
@@ -278,7 +278,7 @@ impl<'a> RuleSet<'a> {
         letter: Letter<'_>,
         mut each: impl FnMut(Change),
     ) {
-        self.advance(&mut state.0.as_mut(), letter, &mut each);
+        self.advance::<false>(&mut state.0.as_mut(), letter, &mut each);
     }
 
     /// What [`RuleSet::step`] would change, without doing so.
@@ -292,7 +292,7 @@ impl<'a> RuleSet<'a> {
         letter: Letter<'_>,
         mut each: impl FnMut(Change),
     ) {
-        self.advance(&mut state.0.as_ref(), letter, &mut each);
+        self.advance::<false>(&mut state.0.as_ref(), letter, &mut each);
     }
 
     /// [`RuleSet::step`] for a letter whose symbol is known. Symbols of another set step to states without meaning.
@@ -306,37 +306,77 @@ impl<'a> RuleSet<'a> {
         symbol: Symbol,
         mut each: impl FnMut(Change),
     ) {
-        self.advance(&mut state.0.as_mut(), symbol, &mut each);
+        self.advance::<false>(&mut state.0.as_mut(), symbol, &mut each);
+    }
+
+    /// Reads many events of one session in turn; `each` is told the index of the event and what it changed, in the
+    /// order of the events and then of the rules.
+    ///
+    /// # Complexity
+    /// A look-up per event and group. Where the set is one table, or one word of lanes, its state stays in registers.
+    #[inline]
+    pub fn run<B: AsMut<[u8]>>(
+        &self,
+        state: &mut MonitorState<B>,
+        symbols: &[Symbol],
+        tell: Tell,
+        mut each: impl FnMut(usize, Change),
+    ) {
+        let state = state.0.as_mut();
+        match tell {
+            Tell::Changes => self.run_telling::<false>(state, symbols, &mut each),
+            Tell::Breaches => self.run_telling::<true>(state, symbols, &mut each),
+        }
     }
 
     #[inline]
-    fn advance(&self, state: &mut impl Place, input: impl Input, each: &mut impl FnMut(Change)) {
+    fn run_telling<const BREACHES: bool>(
+        &self,
+        mut state: &mut [u8],
+        symbols: &[Symbol],
+        each: &mut impl FnMut(usize, Change),
+    ) {
+        let mut note = AtEvent::<_, BREACHES> { event: 0, each };
+        if self.group_len == 1 && self.groups[0].run(self, state, symbols, &mut note) {
+            return;
+        }
+        for (event, &symbol) in symbols.iter().enumerate() {
+            self.advance::<BREACHES>(&mut state, symbol, &mut |change| (note.each)(event, change));
+        }
+    }
+
+    #[inline]
+    fn advance<const BREACHES: bool>(
+        &self,
+        state: &mut impl Place,
+        input: impl Input,
+        each: &mut impl FnMut(Change),
+    ) {
         if self.group_len == 1 {
             // The slots of one group are in the order of the rules.
             let group = &self.groups[0];
             let class = input.class(|letter| self.classifiers[0].class(letter));
-            group.step(self, state, class, input, &mut Direct(each));
+            group.step(self, state, class, input, &mut Direct::<_, BREACHES>(each));
             return;
         }
-        let mut known = None;
-        let mut noted: Option<(u32, Noted)> = None;
+        let (mut known, mut block) = (None, 0);
+        let mut noted = InBlock::<BREACHES> { noted: Noted::new(), any: false };
         for i in 0..self.group_len {
-            let group = self.group(i);
-            let class = match known {
-                Some((classifier, class)) if classifier == group.classifier => class,
-                _ => input.class(|letter| self.classifier(group.classifier).class(letter)),
-            };
-            known = Some((group.classifier, class));
-            let block = group.rule(0) / BLOCK as u32 * BLOCK as u32;
-            if let Some((before, changes)) = noted.as_ref().filter(|(before, _)| *before != block) {
-                changes.tell(*before, each);
-                noted = None;
-            }
-            group.step(self, state, class, input, &mut InBlock { block, noted: &mut noted });
+            self.with_group(i, |group| {
+                let class = match known {
+                    Some((classifier, class)) if classifier == group.classifier => class,
+                    _ => input.class(|letter| self.classifier(group.classifier).class(letter)),
+                };
+                known = Some((group.classifier, class));
+                let this = group.rule(0) / BLOCK as u32 * BLOCK as u32;
+                if this != block {
+                    noted.tell(block, each);
+                    block = this;
+                }
+                group.step(self, state, class, input, &mut noted);
+            });
         }
-        if let Some((block, changes)) = noted {
-            changes.tell(block, each);
-        }
+        noted.tell(block, each);
     }
 
     /// The verdict of a rule.
@@ -353,7 +393,7 @@ impl<'a> RuleSet<'a> {
     /// O(1).
     pub fn rule_state<B: AsRef<[u8]>>(&self, state: &MonitorState<B>, rule: u32) -> u32 {
         let Rule { group, slot, .. } = self.rule(rule);
-        self.group(group).part(state.0.as_ref(), slot as usize)
+        self.with_group(group, |group| group.part(state.0.as_ref(), slot as usize))
     }
 
     /// The least number of events after which a rule is fulfilled (`holding` or `satisfied`) without having been
@@ -370,7 +410,8 @@ impl<'a> RuleSet<'a> {
     /// Number of symbols, if the set has them: all rules tell letters apart by one classifier.
     #[must_use]
     pub fn symbol_len(&self) -> Option<u32> {
-        let symbols = self.classifier_len == 1 && (0..self.group_len).all(|i| self.group(i).takes_symbols());
+        let symbols =
+            self.classifier_len == 1 && (0..self.group_len).all(|i| self.with_group(i, Group::takes_symbols));
         symbols.then(|| self.classifiers[0].class_len)
     }
 
@@ -398,7 +439,7 @@ impl<'a> RuleSet<'a> {
             };
         }
         for i in 0..self.group_len {
-            self.group(i).restrict(state.0.as_ref(), symbols, allowed);
+            self.with_group(i, |group| group.restrict(state.0.as_ref(), symbols, allowed));
         }
         true
     }
@@ -415,28 +456,66 @@ impl<'a> RuleSet<'a> {
 
     /// Whether `state` is one that the rules can be in, as far as a look at each part tells.
     pub(crate) fn accepts_state(&self, state: &[u8]) -> bool {
-        state.len() == self.state_len && (0..self.group_len).all(|i| self.group(i).accepts_state(state, self))
+        state.len() == self.state_len
+            && (0..self.group_len).all(|i| self.with_group(i, |group| group.accepts_state(state, self)))
     }
 }
 
 /// Tells a change at once.
-struct Direct<'e, F>(&'e mut F);
+struct Direct<F, const BREACHES: bool>(F);
 
-impl<F: FnMut(Change)> Note for Direct<'_, F> {
+impl<F: FnMut(Change), const BREACHES: bool> Note for Direct<F, BREACHES> {
+    const BREACHES: bool = BREACHES;
     #[inline]
     fn note(&mut self, change: Change) {
-        (self.0)(change);
+        if change.breach || !BREACHES {
+            (self.0)(change);
+        }
     }
 }
 
-/// Keeps a change until all groups of its block have been stepped.
-struct InBlock<'n> {
-    block: u32,
-    noted: &'n mut Option<(u32, Noted)>,
+/// Tells a change at once, with its event.
+struct AtEvent<F, const BREACHES: bool> {
+    event: usize,
+    each: F,
 }
 
-impl Note for InBlock<'_> {
+impl<F: FnMut(usize, Change), const BREACHES: bool> Note for AtEvent<F, BREACHES> {
+    const BREACHES: bool = BREACHES;
+    #[inline]
+    fn at(&mut self, event: usize) {
+        self.event = event;
+    }
+    #[inline]
     fn note(&mut self, change: Change) {
-        self.noted.get_or_insert_with(|| (self.block, Noted::new())).1.note(change);
+        if change.breach || !BREACHES {
+            (self.each)(self.event, change);
+        }
+    }
+}
+
+/// Keeps changes until all groups of their block have been stepped.
+struct InBlock<const BREACHES: bool> {
+    noted: Noted,
+    any: bool,
+}
+
+impl<const BREACHES: bool> InBlock<BREACHES> {
+    #[inline]
+    fn tell(&mut self, block: u32, each: &mut impl FnMut(Change)) {
+        if core::mem::take(&mut self.any) {
+            self.noted.tell(block, each);
+        }
+    }
+}
+
+impl<const BREACHES: bool> Note for InBlock<BREACHES> {
+    const BREACHES: bool = BREACHES;
+    #[inline]
+    fn note(&mut self, change: Change) {
+        if change.breach || !BREACHES {
+            self.any = true;
+            self.noted.note(change);
+        }
     }
 }

@@ -52,6 +52,17 @@ impl Verdict {
         }
     }
 
+    /// The verdict whose discriminant the last two bits spell.
+    #[inline]
+    pub(crate) const fn from_bits(bits: u16) -> Verdict {
+        match bits & 3 {
+            0 => Verdict::Violated,
+            1 => Verdict::Pending,
+            2 => Verdict::Holding,
+            _ => Verdict::Satisfied,
+        }
+    }
+
     /// The verdict with that discriminant, if there is one.
     #[must_use]
     pub const fn from_index(index: u32) -> Option<Verdict> {

@@ -7,13 +7,13 @@ pub(super) const ALWAYS_LANES: usize = 48;
 /// A look-up whose address depends on the one before it, and the group's frame.
 const LOOK_UP: usize = 25;
 /// The frame of a group of lanes.
-const LANES: usize = 15;
+const LANES: usize = 20;
 /// One word of lanes by its state bits: loads and operations.
 const WORD: [usize; 4] = [0, 8, 20, 60];
 /// A table that does not stay in the first-level cache.
 const FAR: usize = 30;
-/// Bytes of the first-level cache that a policy may take.
-const NEAR: usize = 32 << 10;
+/// Entries of a table that stays there, three bytes each.
+const NEAR: usize = 16 << 10;
 
 /// What stepping a group costs.
 pub(super) fn of(view: &View<'_>, members: &Members) -> usize {

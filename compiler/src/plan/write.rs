@@ -215,11 +215,9 @@ fn table(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, product: &Prod
     let (classes, slots) = (view.classes(), product.rules.len());
     let columns = classes.next_power_of_two();
     let places: Vec<usize> = product.rules.iter().map(|&r| view.slot(r)).collect();
-    let width = match product.states {
-        0..=0x100 => 1,
-        0x101..=0x1_0000 => 2,
-        _ => 4,
-    };
+    // A state is kept as the index of its row's first entry.
+    let width = if product.states * columns <= 1 << 16 { 2 } else { 4 };
+    let row = |state: u32| state as usize * columns;
     let mut next = Vec::with_capacity(product.states * columns * width);
     let mut marks = Vec::with_capacity(product.states * columns);
     let mut masks: Vec<u64> = Vec::new();
@@ -229,7 +227,7 @@ fn table(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, product: &Prod
         for column in 0..columns {
             // Columns that pad the row lead back, without a word.
             let target = if column < classes { product.next[state * classes + column] } else { state as u32 };
-            next.extend_from_slice(&target.to_le_bytes()[..width]);
+            next.extend_from_slice(&(row(target) as u32).to_le_bytes()[..width]);
             let (mut mask, mut says) = (0u64, false);
             if column < classes {
                 for (i, (&slot, &from)) in places.iter().zip(own).enumerate() {
@@ -264,7 +262,7 @@ fn table(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, product: &Prod
     record.mask_len = masks.len() as u32;
     record.masks = blobs.put(masks.iter().flat_map(|m| m.to_le_bytes()).collect());
     record.allowed = blobs.put(allowed.iter().flat_map(|w| w.to_le_bytes()).collect());
-    record.initial = if slots == 1 { view.rules[product.rules[0]].initial } else { 0 };
+    record.initial = if slots == 1 { row(view.rules[product.rules[0]].initial) as u32 } else { 0 };
 }
 
 /// Coefficients of the polynomials that take the state bits of 64 rules from one event to the next, word by word and
@@ -317,6 +315,12 @@ fn lanes(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, members: &[usi
     record.table_len = coefficients.len() as u32;
     record.table = blobs.put(coefficients);
     record.initial = blobs.put(initial.iter().flat_map(|w| w.to_le_bytes()).collect());
+    let verdicts = members.iter().map(|&r| {
+        let verdicts = view.rules[r].verdicts.iter().enumerate();
+        verdicts.fold(0u16, |bits, (code, &verdict)| bits | (verdict as u16) << (2 * code))
+    });
+    record.mask_len = members.len() as u32;
+    record.masks = blobs.put(verdicts.flat_map(u16::to_le_bytes).collect());
 }
 
 fn diagrams<W: AsRef<[u32]>>(record: &mut Record, blobs: &mut Blobs, automaton: &Automaton<W>) {

@@ -1,0 +1,189 @@
+//! Stepping: one event at a time through a rule set, beside the bare loops that mark what the machine can do.
+//!
+//! ```text
+//! cargo bench --bench step
+//! ```
+//! Every group holds its limit, so that a figure is a ratio within one run. Events are drawn with a fixed seed.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "a bench that cannot go on has failed")]
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use tracelaw_compiler::plan::{PlanOptions, Strategy, plan};
+use tracelaw_compiler::{AfterViolation, Options, compile, syntax};
+use tracelaw_corpora::generate::Random;
+use tracelaw_runtime::{Automaton, Letter, MonitorState, RuleSet, Symbol, Tell};
+
+const EVENTS: usize = 1 << 14;
+
+fn names(count: usize) -> Vec<String> {
+    (0..count).map(|i| format!("p{i}")).collect()
+}
+
+fn rule(text: &str, vocabulary: &[String]) -> Automaton<Vec<u32>> {
+    let ast = syntax::parse(text, syntax::Dialect::Tracelaw, &syntax::Limits::default()).unwrap();
+    let options =
+        Options { after_violation: Some(AfterViolation::Repair), one_of_all: true, ..Options::default() };
+    compile(&ast, vocabulary, &options).unwrap().automaton
+}
+
+/// Rules of one shape: every `p(2i)` is answered by `p(2i+1)`.
+fn responses(count: usize, vocabulary: &[String]) -> Vec<Automaton<Vec<u32>>> {
+    (0..count)
+        .map(|i| {
+            let (a, b) = (2 * i % vocabulary.len(), (2 * i + 1) % vocabulary.len());
+            rule(&format!("G(p{a} -> F p{b})"), vocabulary)
+        })
+        .collect()
+}
+
+/// DECLARE constraints of every kind in turn over random activities.
+fn declare(count: usize, vocabulary: &[String], random: &mut Random) -> Vec<Automaton<Vec<u32>>> {
+    const KINDS: [&str; 18] = [
+        "F A",
+        "!F A | F B",
+        "F A & !F(A & X F A)",
+        "!F(A & X F(A & X F A))",
+        "F A | F B",
+        "(F A | F B) & !(F A & F B)",
+        "F A -> F B",
+        "F A <-> F B",
+        "G(A -> F B)",
+        "!B W A",
+        "G(A -> F B) & (!B W A)",
+        "G(A -> X(!A U B))",
+        "(!B W A) & G(B -> WX(!B W A))",
+        "G(A -> X B)",
+        "!B & G(X B -> A)",
+        "!(F A & F B)",
+        "G(A -> G !B)",
+        "G(A -> !X B)",
+    ];
+    (0..count)
+        .map(|i| {
+            let (a, b) = (random.below(vocabulary.len()), random.below(vocabulary.len() - 1));
+            let b = if b >= a { b + 1 } else { b };
+            let text = KINDS[i % KINDS.len()].replace('A', &format!("p{a}")).replace('B', &format!("p{b}"));
+            rule(&text, vocabulary)
+        })
+        .collect()
+}
+
+struct Set {
+    section: Vec<u8>,
+    letters: Vec<Vec<u64>>,
+    symbols: Vec<Symbol>,
+}
+
+impl Set {
+    fn new(automata: &[Automaton<Vec<u32>>], props: usize, strategy: Strategy, random: &mut Random) -> Set {
+        let options = PlanOptions { prop_len: props, one_of_all: true, strategy, ..PlanOptions::default() };
+        let planned = plan(automata, &options).unwrap();
+        let rules = RuleSet::from_section(&planned.section, 0).unwrap();
+        let letters: Vec<Vec<u64>> = (0..EVENTS)
+            .map(|_| {
+                let mut letter = vec![0; props.div_ceil(64)];
+                let prop = random.below(props);
+                letter[prop / 64] = 1 << (prop % 64);
+                letter
+            })
+            .collect();
+        let symbols = letters.iter().map(|l| rules.symbol(Letter(l)).unwrap()).collect();
+        if std::env::var_os("TRACELAW_PLAN").is_some() {
+            for g in &planned.groups {
+                println!(
+                    "{:?} {} rules {} states {} classes {} bytes, {}",
+                    g.kind,
+                    g.rules.len(),
+                    g.states,
+                    g.classes,
+                    g.bytes,
+                    g.cost
+                );
+            }
+        }
+        Set { section: planned.section, letters, symbols }
+    }
+}
+
+fn step(c: &mut Criterion) {
+    let mut random = Random::new(3);
+    let mut group = c.benchmark_group("step");
+    group.throughput(Throughput::Elements(EVENTS as u64));
+    let few = names(4);
+    let many = names(64);
+    let sets = [
+        ("1 rule", Set::new(&responses(1, &few), 4, Strategy::Cheapest, &mut random)),
+        ("8 rules", Set::new(&responses(8, &names(16)), 16, Strategy::Cheapest, &mut random)),
+        ("32 rules of one shape", Set::new(&responses(32, &many), 64, Strategy::Cheapest, &mut random)),
+        ("256 rules of one shape", Set::new(&responses(256, &many), 64, Strategy::Cheapest, &mut random)),
+        (
+            "1000 DECLARE rules",
+            Set::new(&declare(1000, &many, &mut random), 64, Strategy::Cheapest, &mut random),
+        ),
+    ];
+    // The bare walk: one table, one state, one look-up that depends on the one before it.
+    let table: Vec<u8> = (0..16 << 3).map(|_| (random.below(16) << 3) as u8).collect();
+    let classes: Vec<u8> = (0..EVENTS).map(|_| random.below(8) as u8).collect();
+    group.bench_function("limit: dependent walk", |b| {
+        b.iter(|| black_box(&classes).iter().fold(0u8, |state, class| table[(state | class) as usize & 127]))
+    });
+    // 32 `response` rules in one word: a mask of those that are opened and one of those that are answered per symbol.
+    let masks: Vec<[u32; 2]> = (0..64).map(|_| [1 << random.below(32), 1 << random.below(32)]).collect();
+    let words: Vec<u8> = (0..EVENTS).map(|_| random.below(64) as u8).collect();
+    group.bench_function("limit: bit-sliced word", |b| {
+        b.iter(|| {
+            black_box(&words).iter().fold(0u32, |open, symbol| {
+                let [opens, answers] = masks[*symbol as usize & 63];
+                open & !answers | opens
+            })
+        })
+    });
+    for (name, set) in &sets {
+        let rules = RuleSet::from_section(&set.section, 0).unwrap();
+        let mut state = MonitorState::new(&rules, vec![0; rules.state_len()]).unwrap();
+        let (mut changes, mut breaches) = (0, 0);
+        for &symbol in &set.symbols {
+            rules.step_symbol(&mut state, symbol, |change| {
+                changes += 1;
+                breaches += usize::from(change.breach);
+            });
+        }
+        println!(
+            "{name}: {:.2} changes, {:.2} breaches per event",
+            changes as f64 / EVENTS as f64,
+            breaches as f64 / EVENTS as f64
+        );
+        group.bench_function(BenchmarkId::new("symbols", name), |b| {
+            b.iter(|| {
+                let mut changes = 0;
+                for &symbol in black_box(&set.symbols) {
+                    rules.step_symbol(&mut state, symbol, |change| changes += change.rule);
+                }
+                changes
+            })
+        });
+        for tell in [Tell::Changes, Tell::Breaches] {
+            group.bench_function(BenchmarkId::new(format!("run {tell:?}"), name), |b| {
+                b.iter(|| {
+                    let mut changes = 0;
+                    rules.run(&mut state, black_box(&set.symbols), tell, |_, change| changes += change.rule);
+                    changes
+                })
+            });
+        }
+        group.bench_function(BenchmarkId::new("letters", name), |b| {
+            b.iter(|| {
+                let mut changes = 0;
+                for letter in black_box(&set.letters) {
+                    rules.step(&mut state, Letter(letter), |change| changes += change.rule);
+                }
+                changes
+            })
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, step);
+criterion_main!(benches);

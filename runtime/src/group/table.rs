@@ -1,0 +1,183 @@
+//! One automaton, or a product of several, as a table.
+
+use super::{Group, Note, Place, Record};
+use crate::{Change, RuleSet, Symbol, wire::Bytes};
+
+/// Slots at most: which of them an edge breaks is one word.
+const MAX_SLOTS: usize = 64;
+
+/// Rows of `1 << shift` entries. A state is kept as the index of its row's first entry, so that a step is one addition
+/// and one look-up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Table<'a> {
+    /// The rows that entries lead to, 4 bytes each if `wide`, else 2.
+    next: Bytes<'a>,
+    wide: bool,
+    shift: u32,
+    states: u32,
+    initial: u32,
+    /// Per entry 0 if the rules have nothing to say, else one more than the place of a mask.
+    marks: &'a [u8],
+    /// Which slots the event breaks, 64 bits each.
+    masks: Bytes<'a>,
+    /// State of each slot's own automaton, 16 bits, row by row; empty for a single rule.
+    parts: Bytes<'a>,
+    /// Per state a bit set of the classes that break nothing, in 64-bit words.
+    allowed: Bytes<'a>,
+    allowed_words: usize,
+}
+
+impl<'a> Table<'a> {
+    pub(super) fn read(record: Record<'a>, class_len: u32) -> Option<Table<'a>> {
+        let Record { states, shape, slot_len, .. } = record;
+        let rows = |each: usize| (states as usize).checked_mul(each);
+        let entries = rows(1usize.checked_shl(shape).filter(|_| shape <= 16)?)?;
+        let parts = if slot_len > 1 { rows((slot_len as usize).checked_mul(2)?)? } else { 0 };
+        let allowed_words = (class_len as usize).div_ceil(64);
+        Some(Table {
+            next: Bytes(record.table),
+            wide: record.kind == 4,
+            shift: shape,
+            states,
+            initial: record.initial,
+            marks: record.part(record.marks, entries)?,
+            masks: Bytes(record.part(record.masks, (record.mask_len as usize).checked_mul(8)?)?),
+            parts: Bytes(record.part(record.parts, parts)?),
+            allowed: Bytes(record.part(record.allowed, rows(allowed_words * 8)?)?),
+            allowed_words,
+        })
+    }
+
+    pub(super) fn check(
+        &self,
+        class_len: u32,
+        slots: usize,
+        states: &dyn Fn(usize) -> u32,
+    ) -> Result<(), &'static str> {
+        let entries = self.marks.len();
+        if slots > MAX_SLOTS
+            || !self.is_row(self.initial)
+            || 1u64 << self.shift < u64::from(class_len)
+            || u32::try_from(entries).is_err()
+            || self.next.0.len() != entries * if self.wide { 4 } else { 2 }
+        {
+            return Err("a table has the wrong size");
+        }
+        let parts_ok = if slots == 1 {
+            self.states == states(0)
+        } else {
+            self.parts.0.as_chunks::<2>().0.chunks_exact(slots).all(|row| {
+                row.iter().enumerate().all(|(slot, s)| u32::from(u16::from_le_bytes(*s)) < states(slot))
+            })
+        };
+        let masks = self.masks.0.len() / 8;
+        let next_ok = (0..entries).all(|entry| self.next(entry).is_some_and(|row| self.is_row(row)));
+        if !next_ok || !parts_ok || self.marks.iter().any(|&m| usize::from(m) > masks) {
+            return Err("a table's entry leads to nothing");
+        }
+        Ok(())
+    }
+
+    /// Whether a row begins there.
+    pub(super) fn is_row(&self, row: u32) -> bool {
+        (row as usize) < self.marks.len() && row & ((1 << self.shift) - 1) == 0
+    }
+
+    pub(super) fn state_bytes(&self) -> usize {
+        if self.wide { 4 } else { 2 }
+    }
+
+    #[inline]
+    fn next(&self, entry: usize) -> Option<u32> {
+        if self.wide { self.next.u32(entry * 4) } else { self.next.u16(entry * 2).map(u32::from) }
+    }
+
+    pub(super) fn reset(&self, state: &mut impl Place, at: usize) {
+        self.store(state, at, self.initial);
+    }
+
+    #[inline]
+    pub(super) fn load(&self, state: &[u8], at: usize) -> u32 {
+        let row = if self.wide { Bytes(state).u32(at) } else { Bytes(state).u16(at).map(u32::from) };
+        row.unwrap_or(0)
+    }
+
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)] // rows of a narrow table fit two bytes
+    pub(super) fn store(&self, state: &mut impl Place, at: usize, row: u32) {
+        if self.wide {
+            state.put(at, row.to_le_bytes());
+        } else {
+            state.put(at, (row as u16).to_le_bytes());
+        }
+    }
+
+    /// The row after an event, and the mark of the edge.
+    #[inline]
+    pub(super) fn step(&self, row: u32, class: u32) -> Option<(u32, u8)> {
+        let entry = row as usize + class as usize;
+        Some((self.next(entry)?, *self.marks.get(entry)?))
+    }
+
+    #[inline]
+    pub(super) fn run(
+        &self,
+        group: &Group<'_>,
+        rules: &RuleSet<'_>,
+        mut state: &mut [u8],
+        symbols: &[Symbol],
+        note: &mut impl Note,
+    ) {
+        let mut row = self.load(state, group.at);
+        for (event, symbol) in symbols.iter().enumerate() {
+            if let Some((new, mark)) = self.step(row, u32::from(symbol.0)) {
+                if mark != 0 {
+                    note.at(event);
+                    self.tell(group, rules, (row, new), mark, note);
+                }
+                row = new;
+            }
+        }
+        self.store(&mut state, group.at, row);
+    }
+
+    /// What a marked edge changes.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn tell(
+        &self,
+        group: &Group<'_>,
+        rules: &RuleSet<'_>,
+        (old, new): (u32, u32),
+        mark: u8,
+        note: &mut impl Note,
+    ) {
+        let mask = self.masks.u64((usize::from(mark) - 1) * 8).unwrap_or(0);
+        let slots = group.slot_len();
+        for slot in 0..slots {
+            let rule = group.rule(slot);
+            let verdict = |row| rules.rule(rule).verdict(self.part(slots, slot, row));
+            let breach = mask >> (slot & 63) & 1 != 0;
+            if breach || verdict(old) != verdict(new) {
+                note.note(Change { rule, verdict: verdict(new), breach });
+            }
+        }
+    }
+
+    /// The state of one slot's own automaton.
+    #[inline]
+    pub(super) fn part(&self, slots: usize, slot: usize, row: u32) -> u32 {
+        let state = row >> self.shift;
+        if slots == 1 {
+            return state;
+        }
+        u32::from(self.parts.u16((state as usize * slots + slot) * 2).unwrap_or(0))
+    }
+
+    pub(super) fn restrict(&self, row: u32, allowed: &mut [u64]) {
+        let first = (row >> self.shift) as usize * self.allowed_words;
+        for (i, word) in allowed.iter_mut().enumerate().take(self.allowed_words) {
+            *word &= self.allowed.u64((first + i) * 8).unwrap_or(0);
+        }
+    }
+}
