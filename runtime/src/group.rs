@@ -47,6 +47,7 @@ pub(crate) trait Note {
 pub(crate) trait Place {
     fn bytes(&self) -> &[u8];
     fn put<const N: usize>(&mut self, at: usize, bytes: [u8; N]);
+    fn put_words<const N: usize>(&mut self, at: usize, words: &[u64; N]);
 }
 
 impl Place for &mut [u8] {
@@ -60,6 +61,14 @@ impl Place for &mut [u8] {
             *place = bytes;
         }
     }
+    #[inline]
+    fn put_words<const N: usize>(&mut self, at: usize, words: &[u64; N]) {
+        if let Some(place) = self.get_mut(at..).and_then(|s| s.get_mut(..N * 8)) {
+            for (place, word) in place.as_chunks_mut().0.iter_mut().zip(words) {
+                *place = word.to_le_bytes();
+            }
+        }
+    }
 }
 
 /// For looking ahead: what is put is forgotten.
@@ -70,6 +79,8 @@ impl Place for &[u8] {
     }
     #[inline]
     fn put<const N: usize>(&mut self, _: usize, _: [u8; N]) {}
+    #[inline]
+    fn put_words<const N: usize>(&mut self, _: usize, _: &[u64; N]) {}
 }
 
 /// The words of a record by their names.
@@ -87,6 +98,7 @@ struct Record<'a> {
     mask_len: u32,
     allowed: u32,
     initial: u32,
+    verdicts: u32,
 }
 
 impl<'a> Record<'a> {
@@ -105,7 +117,7 @@ impl<'a> Group<'a> {
 
     /// Reads a record: kind, classifier, place in the state, states or bits, shift or words, offset and number of
     /// slots, offset and length of the table (coefficients, nodes), offset of the marks (roots), of the parts, offset
-    /// and number of the masks (verdicts of lanes), offset of the allowed classes, initial state (offset of it), zero.
+    /// and number of the masks, offset of the allowed classes, initial state (offset of it), offset of the verdicts.
     pub(crate) fn read(section: Bytes<'a>, at: usize, class_len: u32) -> Option<Group<'a>> {
         let record = section.part(at, RECORD * 4)?.as_chunks::<4>().0.first_chunk::<RECORD>()?;
         let [
@@ -124,7 +136,7 @@ impl<'a> Group<'a> {
             mask_len,
             allowed,
             initial,
-            _,
+            verdicts,
         ] = record.map(u32::from_le_bytes);
         let slots = Bytes(section.part(slots as usize, (slot_len as usize).checked_mul(4)?)?);
         let table = section.part(table as usize, table_len as usize)?;
@@ -141,6 +153,7 @@ impl<'a> Group<'a> {
             mask_len,
             allowed,
             initial,
+            verdicts,
         };
         let kind = match kind {
             2 | 4 => Kind::Table(Table::read(record, class_len)?),
@@ -238,11 +251,11 @@ impl<'a> Group<'a> {
                 if let Some((new, mark)) = table.step(old, class) {
                     table.store(state, self.at, new);
                     if mark != 0 {
-                        table.tell(self, rules, (old, new), mark, note);
+                        table.tell(self, (old, new), mark, note);
                     }
                 }
             }
-            Kind::Lanes(lanes) => lanes.step(self, state, self.at, class, note),
+            Kind::Lanes(lanes) => lanes.step(self, state, class, note),
             Kind::Diagrams { nodes, roots, .. } => {
                 let old = Bytes(state.bytes()).u32(self.at).unwrap_or(0);
                 let Some(root) = roots.u32(old as usize * 4) else { return };
@@ -261,15 +274,9 @@ impl<'a> Group<'a> {
 
     /// Reads many events, the state kept in registers, where the group is one that can; else hands them back.
     #[inline]
-    pub(crate) fn run(
-        &self,
-        rules: &RuleSet<'_>,
-        state: &mut [u8],
-        symbols: &[Symbol],
-        note: &mut impl Note,
-    ) -> bool {
+    pub(crate) fn run(&self, state: &mut [u8], symbols: &[Symbol], note: &mut impl Note) -> bool {
         match &self.kind {
-            Kind::Table(table) => table.run(self, rules, state, symbols, note),
+            Kind::Table(table) => table.run(self, state, symbols, note),
             Kind::Lanes(lanes) => return lanes.run(self, state, symbols, note),
             Kind::Diagrams { .. } => return false,
         }
@@ -303,7 +310,7 @@ impl<'a> Group<'a> {
             Kind::Lanes(lanes) => {
                 for class in 0..class_len {
                     if let Some(word) = allowed.get_mut(class as usize / 64) {
-                        *word &= !(u64::from(lanes.breaks(state, self.at, class)) << (class % 64));
+                        *word &= !(u64::from(lanes.breaks(self, state, class)) << (class % 64));
                     }
                 }
             }

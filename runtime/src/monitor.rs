@@ -54,20 +54,21 @@ pub(crate) const BLOCK: usize = 1024;
 pub(crate) struct Noted {
     /// Which rules changed, as a bit set.
     changed: [u64; BLOCK / 64],
-    /// What is to be said of them: verdict and, above it, breach.
-    news: [u8; BLOCK],
+    /// What is to be said of them, four bits each: verdict and, above it, breach.
+    news: [u64; BLOCK / 16],
 }
 
 impl Noted {
     pub(crate) const fn new() -> Noted {
-        Noted { changed: [0; BLOCK / 64], news: [0; BLOCK] }
+        Noted { changed: [0; BLOCK / 64], news: [0; BLOCK / 16] }
     }
 
     #[inline]
     pub(crate) fn note(&mut self, change: Change) {
         let place = change.rule as usize % BLOCK;
         self.changed[place / 64] |= 1 << (place % 64);
-        self.news[place] = change.verdict as u8 | u8::from(change.breach) << 2;
+        let news = change.verdict as u64 | u64::from(change.breach) << 2;
+        self.news[place / 16] |= news << (place % 16 * 4);
     }
 
     /// Hands over the changes by rule and forgets them; `block` is the first rule's index.
@@ -78,8 +79,10 @@ impl Noted {
             while left != 0 {
                 let place = i * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;
-                let news = self.news[place % BLOCK];
-                let verdict = Verdict::from_bits(u16::from(news));
+                let news = self.news[place / 16] >> (place % 16 * 4);
+                let verdict = Verdict::from_bits((news & 3) as u16);
+                // The place is free again for the next event.
+                self.news[place / 16] &= !(15 << (place % 16 * 4));
                 each(Change { rule: block + place as u32, verdict, breach: news & 4 != 0 });
             }
         }

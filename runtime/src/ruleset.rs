@@ -337,7 +337,7 @@ impl<'a> RuleSet<'a> {
         each: &mut impl FnMut(usize, Change),
     ) {
         let mut note = AtEvent::<_, BREACHES> { event: 0, each };
-        if self.group_len == 1 && self.groups[0].run(self, state, symbols, &mut note) {
+        if self.group_len == 1 && self.groups[0].run(state, symbols, &mut note) {
             return;
         }
         for (event, &symbol) in symbols.iter().enumerate() {

@@ -162,6 +162,7 @@ struct Record {
     mask_len: u32,
     allowed: u32,
     initial: u32,
+    verdicts: u32,
 }
 
 const LANES: u32 = 8;
@@ -185,7 +186,7 @@ impl Record {
             self.mask_len,
             self.allowed,
             self.initial,
-            0,
+            self.verdicts,
         ]
     }
 
@@ -250,6 +251,16 @@ fn table(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, product: &Prod
             marks.push(mark);
         }
     }
+    let planes = product.parts.chunks_exact(slots).flat_map(|own| {
+        let plane = |bit: u32| {
+            let verdict = |(i, &state): (usize, &u32)| {
+                (view.rules[product.rules[i]].verdicts[state as usize] as u64 >> bit & 1) << i
+            };
+            own.iter().enumerate().map(verdict).sum::<u64>()
+        };
+        [plane(0), plane(1)]
+    });
+    record.verdicts = blobs.put(planes.flat_map(u64::to_le_bytes).collect());
     record.kind = width as u32;
     record.states = product.states as u32;
     record.shape = columns.ilog2();
@@ -269,13 +280,16 @@ fn table(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, product: &Prod
 /// class by class.
 fn lanes(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, members: &[usize], bits: usize) {
     let (codes, outputs) = (1usize << bits, bits + 2);
-    let words = members.len().div_ceil(64);
-    let mut coefficients = Vec::with_capacity(view.classes() * words * outputs * codes * 8);
-    let mut initial = vec![0u64; words * bits];
+    // One word, or blocks of four.
+    let width = if members.len() <= 64 { 1 } else { 4 };
+    let blocks = members.len().div_ceil(64 * width);
+    let mut coefficients = Vec::with_capacity(view.classes() * blocks * outputs * codes * width * 8);
+    let mut initial = vec![0u64; blocks * bits * width];
     for class in 0..view.classes() {
-        for (word, rules) in members.chunks(64).enumerate() {
-            let mut row = vec![0u64; outputs * codes];
-            for (lane, &rule) in rules.iter().enumerate() {
+        for (block, rules) in members.chunks(64 * width).enumerate() {
+            let mut row = vec![0u64; outputs * codes * width];
+            for (i, &rule) in rules.iter().enumerate() {
+                let (word, lane) = (i / 64, i % 64);
                 let states = view.rules[rule].states;
                 let verdicts = &view.rules[rule].verdicts;
                 let slot = view.slot(rule);
@@ -299,11 +313,12 @@ fn lanes(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, members: &[usi
                         }
                     }
                     for (code, value) in values.iter().enumerate().take(codes) {
-                        row[output * codes + code] |= u64::from(*value) << lane;
+                        row[(output * codes + code) * width + word] |= u64::from(*value) << lane;
                     }
                 }
                 for bit in 0..bits {
-                    initial[word * bits + bit] |= u64::from(view.rules[rule].initial >> bit & 1) << lane;
+                    let start = u64::from(view.rules[rule].initial >> bit & 1);
+                    initial[(block * bits + bit) * width + word] |= start << lane;
                 }
             }
             coefficients.extend(row.iter().flat_map(|w| w.to_le_bytes()));
@@ -311,7 +326,7 @@ fn lanes(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, members: &[usi
     }
     record.kind = LANES;
     record.states = bits as u32;
-    record.shape = words as u32;
+    record.shape = (blocks * width) as u32;
     record.table_len = coefficients.len() as u32;
     record.table = blobs.put(coefficients);
     record.initial = blobs.put(initial.iter().flat_map(|w| w.to_le_bytes()).collect());
@@ -319,8 +334,7 @@ fn lanes(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, members: &[usi
         let verdicts = view.rules[r].verdicts.iter().enumerate();
         verdicts.fold(0u16, |bits, (code, &verdict)| bits | (verdict as u16) << (2 * code))
     });
-    record.mask_len = members.len() as u32;
-    record.masks = blobs.put(verdicts.flat_map(u16::to_le_bytes).collect());
+    record.verdicts = blobs.put(verdicts.flat_map(u16::to_le_bytes).collect());
 }
 
 fn diagrams<W: AsRef<[u32]>>(record: &mut Record, blobs: &mut Blobs, automaton: &Automaton<W>) {

@@ -1,7 +1,7 @@
 //! One automaton, or a product of several, as a table.
 
 use super::{Group, Note, Place, Record};
-use crate::{Change, RuleSet, Symbol, wire::Bytes};
+use crate::{Change, Symbol, Verdict, wire::Bytes};
 
 /// Slots at most: which of them an edge breaks is one word.
 const MAX_SLOTS: usize = 64;
@@ -20,6 +20,8 @@ pub(super) struct Table<'a> {
     marks: &'a [u8],
     /// Which slots the event breaks, 64 bits each.
     masks: Bytes<'a>,
+    /// Per state two words, the low and the high bits of the slots' verdicts.
+    verdicts: Bytes<'a>,
     /// State of each slot's own automaton, 16 bits, row by row; empty for a single rule.
     parts: Bytes<'a>,
     /// Per state a bit set of the classes that break nothing, in 64-bit words.
@@ -42,6 +44,7 @@ impl<'a> Table<'a> {
             initial: record.initial,
             marks: record.part(record.marks, entries)?,
             masks: Bytes(record.part(record.masks, (record.mask_len as usize).checked_mul(8)?)?),
+            verdicts: Bytes(record.part(record.verdicts, rows(16)?)?),
             parts: Bytes(record.part(record.parts, parts)?),
             allowed: Bytes(record.part(record.allowed, rows(allowed_words * 8)?)?),
             allowed_words,
@@ -123,7 +126,6 @@ impl<'a> Table<'a> {
     pub(super) fn run(
         &self,
         group: &Group<'_>,
-        rules: &RuleSet<'_>,
         mut state: &mut [u8],
         symbols: &[Symbol],
         note: &mut impl Note,
@@ -133,7 +135,7 @@ impl<'a> Table<'a> {
             if let Some((new, mark)) = self.step(row, u32::from(symbol.0)) {
                 if mark != 0 {
                     note.at(event);
-                    self.tell(group, rules, (row, new), mark, note);
+                    self.tell(group, (row, new), mark, note);
                 }
                 row = new;
             }
@@ -142,25 +144,21 @@ impl<'a> Table<'a> {
     }
 
     /// What a marked edge changes.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn tell(
-        &self,
-        group: &Group<'_>,
-        rules: &RuleSet<'_>,
-        (old, new): (u32, u32),
-        mark: u8,
-        note: &mut impl Note,
-    ) {
-        let mask = self.masks.u64((usize::from(mark) - 1) * 8).unwrap_or(0);
-        let slots = group.slot_len();
-        for slot in 0..slots {
-            let rule = group.rule(slot);
-            let verdict = |row| rules.rule(rule).verdict(self.part(slots, slot, row));
-            let breach = mask >> (slot & 63) & 1 != 0;
-            if breach || verdict(old) != verdict(new) {
-                note.note(Change { rule, verdict: verdict(new), breach });
-            }
+    #[inline]
+    pub(super) fn tell(&self, group: &Group<'_>, (old, new): (u32, u32), mark: u8, note: &mut impl Note) {
+        let breach = self.masks.u64((usize::from(mark) - 1) * 8).unwrap_or(0);
+        let verdicts = |row: u32| {
+            let at = (row >> self.shift) as usize * 16;
+            (self.verdicts.u64(at).unwrap_or(0), self.verdicts.u64(at + 8).unwrap_or(0))
+        };
+        let ((low, high), (old_low, old_high)) = (verdicts(new), verdicts(old));
+        let mut told = breach | (low ^ old_low) | (high ^ old_high);
+        while told != 0 {
+            let slot = told.trailing_zeros();
+            told &= told - 1;
+            let is = |word: u64| word >> slot & 1;
+            let verdict = Verdict::from_bits((is(high) << 1 | is(low)) as u16);
+            note.note(Change { rule: group.rule(slot as usize), verdict, breach: is(breach) != 0 });
         }
     }
 
