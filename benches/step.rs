@@ -78,7 +78,8 @@ struct Set {
 impl Set {
     fn new(automata: &[Automaton<Vec<u32>>], props: usize, strategy: Strategy, random: &mut Random) -> Set {
         let options = PlanOptions { prop_len: props, one_of_all: true, strategy, ..PlanOptions::default() };
-        let planned = plan(automata, &options).unwrap();
+        let automata: Vec<_> = automata.iter().collect();
+        let planned = plan(&automata, &options).unwrap();
         let rules = RuleSet::from_section(&planned.section, 0).unwrap();
         let letters: Vec<Vec<u64>> = (0..EVENTS)
             .map(|_| {

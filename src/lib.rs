@@ -7,6 +7,7 @@
 //! The formulas themselves live in [`tracelaw_compiler`], stepping in [`tracelaw_runtime`].
 #![forbid(unsafe_code)]
 
+pub mod artifact;
 pub mod audit;
 pub mod ingest;
 pub mod label;

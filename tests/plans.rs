@@ -43,6 +43,10 @@ impl Rules {
         Rules { automata, options }
     }
 
+    fn refs(&self) -> Vec<&Automaton<Vec<u32>>> {
+        self.automata.iter().collect()
+    }
+
     fn letter(&self, random: &mut Random) -> Vec<u64> {
         let props = self.options.prop_len;
         let mut letter = vec![0; props.div_ceil(64)];
@@ -119,7 +123,7 @@ fn distance(automaton: &Automaton<Vec<u32>>, from: u32) -> Option<u32> {
 
 fn check(rules: &Rules, random: &mut Random, events: usize, with_distances: bool) {
     for strategy in STRATEGIES {
-        let planned = plan(&rules.automata, &PlanOptions { strategy, ..rules.options.clone() }).unwrap();
+        let planned = plan(&rules.refs(), &PlanOptions { strategy, ..rules.options.clone() }).unwrap();
         let set = RuleSet::from_section(&planned.section, 7).unwrap();
         let mut members: Vec<u32> = planned.groups.iter().flat_map(|g| g.rules.clone()).collect();
         members.sort_unstable();
@@ -217,7 +221,7 @@ fn the_plan_fits_the_rules() {
     let few = Rules::random(&mut random, 3, 4, 0, 2);
     let many = Rules::random(&mut random, 300, 20, 3, 2);
     let kinds = |rules: &Rules| {
-        plan(&rules.automata, &rules.options).unwrap().groups.iter().map(|g| g.kind).collect::<Vec<_>>()
+        plan(&rules.refs(), &rules.options).unwrap().groups.iter().map(|g| g.kind).collect::<Vec<_>>()
     };
     assert_eq!(kinds(&few), [GroupKind::Product]);
     assert!(kinds(&many).contains(&GroupKind::Lanes));

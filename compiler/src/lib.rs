@@ -11,6 +11,7 @@
 //! pipeline is tested against.
 #![forbid(unsafe_code)]
 
+pub mod artifact;
 pub mod config;
 mod dd;
 mod desugar;

@@ -126,10 +126,10 @@ const LANE_STATES: usize = 8;
 /// # Errors
 /// When a classifier outgrows the limits of diagrams.
 pub fn plan<W: AsRef<[u32]>>(
-    automata: &[Automaton<W>],
+    automata: &[&Automaton<W>],
     options: &PlanOptions,
 ) -> Result<Planned, BuildError> {
-    let rules: Vec<Rule> = automata.iter().map(Rule::new).collect();
+    let rules: Vec<Rule> = automata.iter().map(|a| Rule::new(a)).collect();
     let mut groups = Vec::new();
     let mut clusters = Vec::new();
     for (block, rules_of_block) in rules.chunks(BLOCK).enumerate() {
@@ -213,7 +213,7 @@ enum Classifier {
 }
 
 fn cluster<W: AsRef<[u32]>>(
-    automata: &[Automaton<W>],
+    automata: &[&Automaton<W>],
     rules: &[Rule],
     members: Vec<usize>,
     options: &PlanOptions,
@@ -236,14 +236,14 @@ fn cluster<W: AsRef<[u32]>>(
         likely.sort_by_key(|&(shared, i)| (std::cmp::Reverse(shared), i));
         let mut placed = false;
         for (_, i) in likely.into_iter().take(TRIED) {
-            if clusters[i].add(&automata[rule], &rules[rule], rule)? {
+            if clusters[i].add(automata[rule], &rules[rule], rule)? {
                 placed = true;
                 break;
             }
         }
         if !placed {
             let mut fresh = Joint::new();
-            fresh.add(&automata[rule], &rules[rule], rule)?;
+            fresh.add(automata[rule], &rules[rule], rule)?;
             clusters.push(fresh);
         }
     }
@@ -251,7 +251,11 @@ fn cluster<W: AsRef<[u32]>>(
 }
 
 /// One proposition at most is true at an event: its place gives the class.
-fn direct<W: AsRef<[u32]>>(automata: &[Automaton<W>], members: Vec<usize>, options: &PlanOptions) -> Cluster {
+fn direct<W: AsRef<[u32]>>(
+    automata: &[&Automaton<W>],
+    members: Vec<usize>,
+    options: &PlanOptions,
+) -> Cluster {
     let mut classes: Vec<Option<Vec<u32>>> = Vec::new();
     let mut numbers: HashMap<Option<Vec<u32>>, u16, ahash::RandomState> = HashMap::with_hasher(dd::hasher());
     let mut class = |of: Option<Vec<u32>>| {

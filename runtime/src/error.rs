@@ -10,6 +10,12 @@ pub struct LoadError {
 }
 
 impl LoadError {
+    /// What is wrong, in a few words, and at which word or byte.
+    #[must_use]
+    pub const fn new(what: &'static str, at: usize) -> LoadError {
+        LoadError { what, at }
+    }
+
     /// Index of the word (of an automaton) or byte (of an artifact, a rule set, a snapshot) at which the check failed.
     #[must_use]
     pub const fn at(&self) -> usize {

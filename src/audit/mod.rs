@@ -1,8 +1,9 @@
 //! Judges logs: events stream in, sessions interleaved as they like, and at the end every rule has a verdict on every
 //! session.
 //!
-//! A [`Plan`] is a policy with its rules compiled; an [`Audit`] is one pass over one log. What is kept of a session is one
-//! state, one counter and the breaches per rule (and per key, for rules that have one monitor per value).
+//! A [`Plan`] is a policy with its rules compiled; an [`Audit`] is one pass over one log. What is kept of a session is the
+//! state of its rule sets, and the verdict and the breaches per rule (and per key, for rules that have one monitor per
+//! value).
 //!
 //! ```
 //! use tracelaw::audit::{Audit, Plan};
@@ -38,13 +39,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use tracelaw_runtime::{Letter, Verdict};
+use tracelaw_runtime::{Automaton, Letter, MonitorState, RuleSet, Verdict};
 
 use crate::ingest::{Event, Place};
 use crate::policy::{Policy, Semantics};
 
 use monitor::{At, Keyed, Monitor};
-use plan::PlannedRule;
+use plan::PlannedSet;
 pub use plan::{Plan, one_sided, options};
 
 /// One event that broke a rule, or the end of the session that left it open.
@@ -122,6 +123,8 @@ fn note(clashes: &mut BTreeMap<Expressed, Clash>, what: Expressed, message: &str
 pub struct Audit<'a> {
     policy: &'a Policy,
     plan: &'a Plan,
+    /// The sets of rules without keys.
+    sets: Vec<(RuleSet<'a>, &'a PlannedSet)>,
     quote: Option<fn(&Event) -> String>,
     sessions: Vec<Session>,
     by_name: HashMap<String, usize>,
@@ -137,7 +140,9 @@ struct Session {
     name: String,
     /// Steps seen so far, per stream of the plan.
     steps: Vec<u64>,
-    /// One per rule; for a rule with keys that of a value not seen so far.
+    /// One per set of rules without keys.
+    states: Vec<MonitorState<Vec<u8>>>,
+    /// One per rule; idle for rules with keys.
     monitors: Vec<Monitor>,
     /// One per rule with keys.
     keyed: Vec<Keyed>,
@@ -152,6 +157,12 @@ impl<'a> Audit<'a> {
         Audit {
             policy,
             plan,
+            sets: plan
+                .sets
+                .iter()
+                .filter(|set| !set.keyed)
+                .filter_map(|set| Some((set.rule_set()?, set)))
+                .collect(),
             quote: None,
             sessions: Vec::new(),
             by_name: HashMap::new(),
@@ -202,19 +213,28 @@ impl<'a> Audit<'a> {
             return Err(Contradiction { message });
         }
         let mut quote = Quote { event, make: self.quote, made: None };
-        for (rule, monitor) in self.plan.rules.iter().zip(&mut session.monitors) {
+        for ((rules, set), state) in self.sets.iter().zip(&mut session.states) {
+            if !self.is_step.get(set.stream).is_some_and(|is| *is) {
+                continue;
+            }
+            let index = session.steps.get(set.stream).copied().unwrap_or(0);
+            let mut at = At { index, place: event.place, quote: &mut quote };
+            rules.step(state, Letter(&self.letter), |change| {
+                let rule = set.rules.get(change.rule as usize).map(|rule| *rule as usize);
+                if let Some(monitor) = rule.and_then(|rule| session.monitors.get_mut(rule)) {
+                    monitor.tell(change.verdict, change.breach, &mut at);
+                }
+            });
+        }
+        for rule in &self.plan.rules {
+            let Some(keys) = &rule.keyed else { continue };
             if !self.is_step.get(rule.stream).is_some_and(|is| *is) {
                 continue;
             }
             let index = session.steps.get(rule.stream).copied().unwrap_or(0);
             let mut at = At { index, place: event.place, quote: &mut quote };
-            match &rule.keyed {
-                None => monitor.step(&rule.automaton, Letter(&self.letter), &mut at),
-                Some(keys) => {
-                    if let Some(keyed) = session.keyed.get_mut(keys.slot) {
-                        keyed.step(&rule.automaton, keys, monitor, &self.letter, &mut at);
-                    }
-                }
+            if let Some(keyed) = session.keyed.get_mut(keys.slot) {
+                keyed.step(&rule.automaton, keys, &self.letter, &mut at);
             }
         }
         for (count, is_step) in session.steps.iter_mut().zip(&self.is_step) {
@@ -235,13 +255,18 @@ impl<'a> Audit<'a> {
                 self.sessions.push(Session {
                     name: name.to_owned(),
                     steps: vec![0; self.plan.streams.len()],
-                    monitors: self.plan.rules.iter().map(|r| Monitor::new(&r.automaton)).collect(),
+                    states: self
+                        .sets
+                        .iter()
+                        .filter_map(|(rules, _)| MonitorState::new(rules, vec![0; rules.state_len()]).ok())
+                        .collect(),
+                    monitors: self.plan.rules.iter().map(|r| Monitor::new(start(&r.automaton))).collect(),
                     keyed: self
                         .plan
                         .rules
                         .iter()
                         .filter(|r| r.keyed.is_some())
-                        .map(|_| Keyed::default())
+                        .map(|r| Keyed::new(&r.automaton))
                         .collect(),
                     contradicted: false,
                 });
@@ -278,7 +303,7 @@ impl<'a> Audit<'a> {
                     events,
                 };
                 let mut tell = |key: Option<&str>, mut monitor: Monitor| {
-                    let verdict = end(rule, self.policy.semantics, &mut monitor);
+                    let verdict = end(self.policy.semantics, &mut monitor);
                     each(Outcome { key, verdict, breaches: &monitor.breaches, ..vacuous });
                 };
                 if rule.keyed.is_none() {
@@ -298,9 +323,14 @@ impl<'a> Audit<'a> {
     }
 }
 
+/// The verdict before any event.
+fn start(automaton: &Automaton<Vec<u32>>) -> Verdict {
+    automaton.verdict(automaton.initial())
+}
+
 /// The verdict at the end of the session; what is still open is one more breach.
-fn end(rule: &PlannedRule, semantics: Semantics, monitor: &mut Monitor) -> Verdict {
-    let verdict = rule.automaton.verdict(monitor.state);
+fn end(semantics: Semantics, monitor: &mut Monitor) -> Verdict {
+    let verdict = monitor.verdict;
     let open = match verdict {
         Verdict::Pending => semantics == Semantics::Finite,
         // Violated before any event: no event is to blame.

@@ -1,4 +1,4 @@
-//! One rule on one session: a state and what broke it; for rules with keys one such monitor per value.
+//! What is kept of one rule on one session: its verdict and what broke it; for rules with keys, one per value.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ const MAX_QUOTES: usize = 100;
 
 #[derive(Clone, Debug)]
 pub(super) struct Monitor {
-    pub(super) state: u32,
+    pub(super) verdict: Verdict,
     pub(super) breaches: Vec<Breach>,
     /// While the rule is open: since when.
     pub(super) opened: Option<Opened>,
@@ -36,75 +36,92 @@ pub(super) struct At<'q, 'e> {
 }
 
 impl Monitor {
-    pub(super) fn new(automaton: &Automaton<Vec<u32>>) -> Monitor {
-        Monitor { state: automaton.initial(), breaches: Vec::new(), opened: None }
+    pub(super) fn new(verdict: Verdict) -> Monitor {
+        Monitor { verdict, breaches: Vec::new(), opened: None }
     }
 
-    pub(super) fn step(&mut self, automaton: &Automaton<Vec<u32>>, letter: Letter<'_>, at: &mut At<'_, '_>) {
-        self.go(automaton, automaton.step(self.state, letter), at);
-    }
-
-    fn go(&mut self, automaton: &Automaton<Vec<u32>>, step: Step, at: &mut At<'_, '_>) {
-        if step.state != self.state {
-            let open = |state| automaton.verdict(state) == Verdict::Pending;
-            match (open(self.state), open(step.state)) {
-                (false, true) => {
-                    let quote = at.quote.get();
-                    self.opened = Some(Opened { event: at.index, place: at.place, quote });
-                }
-                (true, false) => self.opened = None,
-                _ => {}
+    /// The verdict after an event, and whether the event breaks the rule.
+    pub(super) fn tell(&mut self, verdict: Verdict, breach: bool, at: &mut At<'_, '_>) {
+        match (self.verdict == Verdict::Pending, verdict == Verdict::Pending) {
+            (false, true) => {
+                let quote = at.quote.get();
+                self.opened = Some(Opened { event: at.index, place: at.place, quote });
             }
+            (true, false) => self.opened = None,
+            _ => {}
         }
-        self.state = step.state;
-        if step.breach {
+        self.verdict = verdict;
+        if breach {
             let quote = if self.breaches.len() < MAX_QUOTES { at.quote.get() } else { None };
             self.breaches.push(Breach { event: Some(at.index), opened: None, place: Some(at.place), quote });
         }
     }
 }
 
+/// One rule's own automaton on its way.
+#[derive(Clone, Debug)]
+struct Instance {
+    state: u32,
+    monitor: Monitor,
+}
+
+impl Instance {
+    fn go(&mut self, automaton: &Automaton<Vec<u32>>, step: Step, at: &mut At<'_, '_>) {
+        if step.state != self.state || step.breach {
+            self.state = step.state;
+            self.monitor.tell(automaton.verdict(step.state), step.breach, at);
+        }
+    }
+}
+
 /// The monitors of one rule on one session, one per value seen, in order of appearance.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Keyed {
-    monitors: IndexMap<String, Monitor>,
+    /// Stands for the values that have not appeared.
+    unseen: Instance,
+    instances: IndexMap<String, Instance>,
     /// The letter as the monitors of other values see it.
     elsewhere: Vec<u64>,
 }
 
 impl Keyed {
-    pub(super) fn into_monitors(self) -> impl Iterator<Item = (String, Monitor)> {
-        self.monitors.into_iter()
+    pub(super) fn new(automaton: &Automaton<Vec<u32>>) -> Keyed {
+        let state = automaton.initial();
+        let unseen = Instance { state, monitor: Monitor::new(automaton.verdict(state)) };
+        Keyed { unseen, instances: IndexMap::new(), elsewhere: Vec::new() }
     }
 
-    /// Steps all values, and `unseen`, which stands for those that have not appeared.
+    pub(super) fn into_monitors(self) -> impl Iterator<Item = (String, Monitor)> {
+        self.instances.into_iter().map(|(key, instance)| (key, instance.monitor))
+    }
+
+    /// Steps all values, and what stands for those that have not appeared.
     pub(super) fn step(
         &mut self,
         automaton: &Automaton<Vec<u32>>,
         keys: &Keys,
-        unseen: &mut Monitor,
         letter: &[u64],
         at: &mut At<'_, '_>,
     ) {
         self.elsewhere.clear();
         self.elsewhere.extend(letter.iter().zip(&keys.mask).map(|(word, mask)| word & !mask));
         let elsewhere = Letter(&self.elsewhere);
-        let here = keys.per.key(at.quote.event).map(|key| match self.monitors.get_index_of(key.as_ref()) {
+        let here = keys.per.key(at.quote.event).map(|key| match self.instances.get_index_of(key.as_ref()) {
             Some(here) => here,
-            None => self.monitors.insert_full(key.into_owned(), unseen.clone()).0,
+            None => self.instances.insert_full(key.into_owned(), self.unseen.clone()).0,
         });
         // Most values are in the same state as the one before, and see the same letter.
-        let mut memo = (unseen.state, automaton.step(unseen.state, elsewhere));
-        unseen.go(automaton, memo.1, at);
-        for (i, monitor) in self.monitors.values_mut().enumerate() {
+        let mut memo = (self.unseen.state, automaton.step(self.unseen.state, elsewhere));
+        self.unseen.go(automaton, memo.1, at);
+        for (i, instance) in self.instances.values_mut().enumerate() {
             if here == Some(i) {
-                monitor.step(automaton, Letter(letter), at);
+                instance.go(automaton, automaton.step(instance.state, Letter(letter)), at);
                 continue;
             }
-            if monitor.state != memo.0 {
-                memo = (monitor.state, automaton.step(monitor.state, elsewhere));
+            if instance.state != memo.0 {
+                memo = (instance.state, automaton.step(instance.state, elsewhere));
             }
-            monitor.go(automaton, memo.1, at);
+            instance.go(automaton, memo.1, at);
         }
     }
 }

@@ -1,9 +1,10 @@
 //! A policy with its rules compiled.
 
 use rayon::prelude::*;
-use tracelaw_compiler::diag::{Diagnostic, Report};
-use tracelaw_compiler::{Compiled, Options, Stats};
-use tracelaw_runtime::Automaton;
+use tracelaw_compiler::diag::{Diagnostic, Report, Span};
+use tracelaw_compiler::plan::{GroupPlan, PlanOptions};
+use tracelaw_compiler::{BuildError, Compiled, Options, Stats};
+use tracelaw_runtime::{Automaton, LoadError, RuleSet};
 
 use crate::label::Expression;
 use crate::policy::{Policy, Rule, Steps};
@@ -14,6 +15,7 @@ pub struct Plan {
     pub(super) rules: Vec<PlannedRule>,
     /// The different choices of steps: that of the policy first, then those of rules that have one of their own.
     pub(super) streams: Vec<Steps>,
+    pub(super) sets: Vec<PlannedSet>,
     warnings: Report,
 }
 
@@ -23,7 +25,26 @@ pub(super) struct PlannedRule {
     /// Which of the plan's streams it sees.
     pub(super) stream: usize,
     pub(super) keyed: Option<Keys>,
-    stats: Stats,
+    stats: Option<Stats>,
+}
+
+/// Rules that are stepped together: those of one stream that have no keys, or one with keys.
+#[derive(Debug)]
+pub(super) struct PlannedSet {
+    /// What [`RuleSet::from_section`] takes.
+    pub(super) section: Vec<u8>,
+    /// Their places in the policy.
+    pub(super) rules: Vec<u32>,
+    pub(super) stream: usize,
+    pub(super) keyed: bool,
+    groups: Vec<GroupPlan>,
+}
+
+impl PlannedSet {
+    /// The rules, ready to step. Planning has checked the section.
+    pub(super) fn rule_set(&self) -> Option<RuleSet<'_>> {
+        RuleSet::from_section(&self.section, 0).ok()
+    }
 }
 
 /// How a rule with one monitor per value tells the values apart.
@@ -47,20 +68,69 @@ impl Plan {
             return Err(refused.into());
         }
         let compiled: Vec<_> = policy.rules.par_iter().map(|rule| compile(policy, rule)).collect();
-        let mut plan =
-            Plan { rules: Vec::new(), streams: vec![policy.steps.clone()], warnings: Report::new() };
+        let mut warnings = Report::new();
         let mut errors = Report::new();
-        let mut slots = 0..;
+        let mut automata = Vec::new();
         for (rule, compiled) in policy.rules.iter().zip(compiled) {
-            let compiled = match compiled {
-                Ok(compiled) => compiled,
+            match compiled {
+                Ok(compiled) => {
+                    one_sided(rule, &compiled).into_iter().for_each(|warning| warnings.push(warning));
+                    automata.push((compiled.automaton, Some(compiled.stats)));
+                }
                 Err(e) => {
                     errors.push(Diagnostic::error("limit", rule.span, format!("rule `{}`: {e}", rule.id)));
-                    continue;
                 }
-            };
-            one_sided(rule, &compiled).into_iter().for_each(|warning| plan.warnings.push(warning));
-            let Compiled { automaton, stats, .. } = compiled;
+            }
+        }
+        let automata = errors.into_result(automata)?;
+        let mut plan = Plan::of(policy, automata);
+        plan.warnings = warnings;
+        let sets = plan.members().into_par_iter().map(|(stream, keyed, rules)| {
+            let members: Vec<_> = rules.iter().map(|&r| &plan.rules[r as usize].automaton).collect();
+            let planned = tracelaw_compiler::plan::plan(&members, &plan_options(policy, keyed))?;
+            Ok(PlannedSet { section: planned.section, rules, stream, keyed, groups: planned.groups })
+        });
+        let sets: Result<Vec<_>, BuildError> = sets.collect();
+        plan.sets = sets.map_err(|e| Diagnostic::error("limit", Span::default(), e.to_string()))?;
+        Ok(plan)
+    }
+
+    /// The plan that an artifact of the policy holds.
+    ///
+    /// # Errors
+    /// When the parts of the artifact do not belong together.
+    pub(crate) fn of_artifact(
+        policy: &Policy,
+        automata: Vec<Automaton<Vec<u32>>>,
+        sections: Vec<Vec<u8>>,
+    ) -> Result<Plan, LoadError> {
+        if automata.len() != policy.rules.len() {
+            return Err(LoadError::new("it has an automaton for each of other rules", automata.len()));
+        }
+        let mut plan = Plan::of(policy, automata.into_iter().map(|a| (a, None)).collect());
+        let members = plan.members();
+        if members.len() != sections.len() {
+            return Err(LoadError::new("its rule sets are those of another policy", sections.len()));
+        }
+        for ((stream, keyed, rules), section) in members.into_iter().zip(sections) {
+            if RuleSet::from_section(&section, 0)?.len() as usize != rules.len() {
+                return Err(LoadError::new("its rule sets are those of another policy", stream));
+            }
+            plan.sets.push(PlannedSet { section, rules, stream, keyed, groups: Vec::new() });
+        }
+        Ok(plan)
+    }
+
+    /// The rules with their streams and keys, not grouped yet.
+    fn of(policy: &Policy, automata: Vec<(Automaton<Vec<u32>>, Option<Stats>)>) -> Plan {
+        let mut plan = Plan {
+            rules: Vec::new(),
+            streams: vec![policy.steps.clone()],
+            sets: Vec::new(),
+            warnings: Report::new(),
+        };
+        let mut slots = 0..;
+        for (rule, (automaton, stats)) in policy.rules.iter().zip(automata) {
             let stream = match &rule.steps {
                 None => 0,
                 Some(steps) => {
@@ -73,7 +143,22 @@ impl Plan {
             });
             plan.rules.push(PlannedRule { automaton, stream, keyed, stats });
         }
-        errors.into_result(plan)
+        plan
+    }
+
+    /// Which rules are stepped together: stream, whether they have keys, rules.
+    fn members(&self) -> Vec<(usize, bool, Vec<u32>)> {
+        let rules = || (0..).zip(&self.rules);
+        let mut members = Vec::new();
+        for stream in 0..self.streams.len() {
+            let plain = rules().filter(|(_, r)| r.stream == stream && r.keyed.is_none());
+            members.push((stream, false, plain.map(|(i, _)| i).collect()));
+        }
+        for (i, rule) in rules().filter(|(_, r)| r.keyed.is_some()) {
+            members.push((rule.stream, true, vec![i]));
+        }
+        members.retain(|(_, _, rules): &(_, _, Vec<u32>)| !rules.is_empty());
+        members
     }
 
     /// Rules that say less than they seem to, with their places in the policy's text.
@@ -82,9 +167,20 @@ impl Plan {
         &self.warnings
     }
 
-    /// The automaton of each rule and what compiling it came to, in policy order.
-    pub fn automata(&self) -> impl Iterator<Item = (&Automaton<Vec<u32>>, &Stats)> {
-        self.rules.iter().map(|r| (&r.automaton, &r.stats))
+    /// The automaton of each rule and what compiling it came to, in policy order; an artifact does not say the latter.
+    pub fn automata(&self) -> impl Iterator<Item = (&Automaton<Vec<u32>>, Option<&Stats>)> {
+        self.rules.iter().map(|r| (&r.automaton, r.stats.as_ref()))
+    }
+
+    /// The rule sets: for each the bytes that the runtime steps, and which rules of the policy they are.
+    pub fn sets(&self) -> impl Iterator<Item = (&[u8], &[u32])> {
+        self.sets.iter().map(|set| (set.section.as_slice(), set.rules.as_slice()))
+    }
+
+    /// How each rule set is stepped: its rules, and its groups, whose rules are places in the former. An artifact does
+    /// not say.
+    pub fn groups(&self) -> impl Iterator<Item = (&[u32], &[GroupPlan])> {
+        self.sets.iter().map(|set| (set.rules.as_slice(), set.groups.as_slice()))
     }
 }
 
@@ -108,25 +204,40 @@ pub fn one_sided(rule: &Rule, compiled: &Compiled) -> Vec<Diagnostic> {
     warnings
 }
 
-fn compile(policy: &Policy, rule: &Rule) -> Result<Compiled, tracelaw_compiler::BuildError> {
+fn compile(policy: &Policy, rule: &Rule) -> Result<Compiled, BuildError> {
     tracelaw_compiler::compile(&rule.formula, &policy.vocabulary, &options(policy, rule))
+}
+
+/// What planning is told of the letters. At an event of another value keyed propositions are false for an instance.
+fn plan_options(policy: &Policy, keyed: bool) -> PlanOptions {
+    PlanOptions {
+        prop_len: policy.vocabulary.len(),
+        exclusive: exclusive(policy, keyed),
+        one_of_all: policy.one_per_event && !keyed,
+        ..PlanOptions::default()
+    }
+}
+
+/// The sets of propositions of which one holds at most, for rules with keys or without.
+fn exclusive(policy: &Policy, keyed: bool) -> Vec<Vec<u32>> {
+    let mut exclusive = policy.exclusive.clone();
+    if policy.one_per_event && keyed {
+        exclusive.push((0..).zip(&policy.vocabulary).map(|(i, _)| i).collect());
+    }
+    exclusive
 }
 
 /// How a rule of the policy is compiled, over the policy's vocabulary.
 #[must_use]
 pub fn options(policy: &Policy, rule: &Rule) -> Options {
-    let mut exclusive = policy.exclusive.clone();
     // At an event of another value the keyed propositions are false for an instance, whatever the event: "exactly one"
     // shrinks to "at most one".
-    let one_of_all = policy.one_per_event && rule.keyed.is_empty();
-    if policy.one_per_event && !one_of_all {
-        exclusive.push((0..).zip(&policy.vocabulary).map(|(i, _)| i).collect());
-    }
+    let keyed = !rule.keyed.is_empty();
     Options {
         semantics: policy.semantics,
         after_violation: Some(rule.after_violation),
-        exclusive,
-        one_of_all,
+        exclusive: exclusive(policy, keyed),
+        one_of_all: policy.one_per_event && !keyed,
         ..Options::default()
     }
 }

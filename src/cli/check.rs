@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tracelaw::audit::{Audit, Expressed, Plan};
+use tracelaw::audit::{Audit, Expressed};
 use tracelaw::ingest::{self, Event, Format, Problem, Sink};
 use tracelaw::report::{Human, clean, place_name, quote, write_json};
 use tracelaw_runtime::Verdict;
@@ -32,7 +32,7 @@ Rules of every severity count.";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(super) struct Args {
-    /// The policy: TOML, or the same as JSON
+    /// The policy: TOML, the same as JSON, or what `compile -o` made of it
     policy: PathBuf,
     /// Log files, or folders of them; `-` is standard input; gzip and zstd are read as they are
     #[arg(required = true, value_name = "LOG")]
@@ -50,9 +50,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
-    let (policy, text) = input::policy(&args.policy)?;
-    let plan = Plan::new(&policy).map_err(|report| text.fail(&report))?;
-    text.show(plan.warnings());
+    let mut input = input::policy(&args.policy)?;
+    let plan = input.plan()?;
+    let policy = input.policy;
     let mut audit = Audit::new(&policy, &plan);
     if !args.json {
         audit = audit.with_quotes(quote);

@@ -1,23 +1,24 @@
 //! `tracelaw compile`: rules to automata, for those who want to look at them.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use tracelaw::audit;
 use tracelaw::policy::{Policy, Rule};
 use tracelaw::report::clean;
+use tracelaw::{artifact, audit};
 use tracelaw_compiler::diag::{Diagnostic, Report, Span, did_you_mean};
 use tracelaw_compiler::syntax::Ast;
 use tracelaw_compiler::{Compiled, Options, explain};
 
-use super::input::{self, DialectArg, SemanticsArg, Text};
+use super::input::{self, DialectArg, Input, SemanticsArg, Text};
 use super::{Ended, Failure, human_output, plain_output};
 
 const EXAMPLE: &str = "\
 Examples:
   $ tracelaw compile corpora/examples/support.toml
+  $ tracelaw compile corpora/examples/support.toml -o support.tlaw
   $ tracelaw compile corpora/examples/support.toml --rule no-card-data-out --emit dot | dot -Tsvg > rule.svg
   $ tracelaw compile --formula 'G(pay -> F audit)' --emit hoa
   $ tracelaw compile --template 'response(pay, audit)' --emit json";
@@ -34,12 +35,15 @@ pub(super) struct Args {
     /// What to write
     #[arg(long, value_enum, default_value_t)]
     emit: Emit,
+    /// Write the compiled policy to this file, which every command takes in the policy's place and programs load
+    #[arg(short, long, value_name = "FILE.tlaw", conflicts_with_all = ["formula", "template", "rule", "emit"])]
+    output: Option<PathBuf>,
 }
 
 /// A policy, one formula or one template.
 #[derive(clap::Args)]
 pub(super) struct What {
-    /// The policy: TOML, or the same as JSON
+    /// The policy: TOML, the same as JSON, or an artifact
     #[arg(required_unless_present_any = ["formula", "template"], conflicts_with_all = ["formula", "template"])]
     policy: Option<PathBuf>,
     /// A formula instead of a policy
@@ -67,6 +71,8 @@ enum Emit {
     Hoa,
     /// One JSON object per rule: states, edges, sizes; breaches as `check` sees them
     Json,
+    /// How the rules of a policy are stepped together: groups, their tables, what the cost model expects
+    Plan,
 }
 
 /// The rules that a command is about, not compiled yet.
@@ -110,7 +116,7 @@ impl What {
             // The arguments' definition rules this out.
             return Err(Failure::new("a policy, --formula or --template is needed"));
         };
-        let (mut policy, text) = input::policy(path)?;
+        let input::Input { mut policy, text, .. } = input::policy(path)?;
         if let Some(refused) = policy.unsupported() {
             return Err(text.fail(&refused.into()));
         }
@@ -177,6 +183,16 @@ impl Subject {
 }
 
 pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
+    if args.output.is_some() || args.emit == Emit::Plan {
+        let (Some(path), None) = (&args.what.policy, &args.rule) else {
+            return Err(Failure::new("a plan is that of a whole policy; give one, without `--rule`"));
+        };
+        let mut input = input::policy(path)?;
+        return match &args.output {
+            Some(output) => write_artifact(&mut input, output),
+            None => write_plan(&mut input),
+        };
+    }
     let Subjects { text, vocabulary, rules } = args.what.read(args.rule.as_deref())?;
     let mut warnings = Report::new();
     let mut errors = Report::new();
@@ -196,7 +212,7 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
         warnings.extend(subject.warnings(&compiled));
         let name = &subject.name;
         let made = match args.emit {
-            Emit::Stats => {
+            Emit::Stats | Emit::Plan => {
                 sizes.push(Size { name, compiled, time });
                 continue;
             }
@@ -222,6 +238,51 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
         out.write_all(written.as_bytes())?;
         out.flush()?;
     }
+    Ok(Ended::Well)
+}
+
+/// Writes the file whole or not at all.
+fn write_artifact(input: &mut Input, output: &Path) -> Result<Ended, Failure> {
+    let plan = input.plan()?;
+    let bytes = artifact::write(&input.policy, &plan, &input.text.text, &input.text.name);
+    let cannot = |e: std::io::Error| Failure::new(format_args!("cannot write `{}`: {e}", output.display()));
+    let part = output.with_extension("tlaw.part");
+    std::fs::write(&part, &bytes).and_then(|()| std::fs::rename(&part, output)).map_err(cannot)?;
+    Ok(Ended::Well)
+}
+
+/// The groups that rules are stepped in.
+fn write_plan(input: &mut Input) -> Result<Ended, Failure> {
+    // An artifact does not say how its plan came about: the same text gives the same plan again.
+    let plan = audit::Plan::new(&input.policy).map_err(|report| input.text.fail(&report))?;
+    let mut out = human_output();
+    writeln!(
+        out,
+        "{:>3}  {:8}  {:>5}  {:>7}  {:>7}  {:>9}  {:>8}  of",
+        "set", "group", "rules", "states", "classes", "bytes", "about"
+    )?;
+    for (set, (rules, groups)) in plan.groups().enumerate() {
+        for group in groups {
+            let ids: Vec<_> = group
+                .rules
+                .iter()
+                .filter_map(|&r| input.policy.rules.get(*rules.get(r as usize)? as usize))
+                .map(|rule| clean(&rule.id))
+                .collect();
+            writeln!(
+                out,
+                "{set:>3}  {:8}  {:>5}  {:>7}  {:>7}  {:>9}  {:>5.1} ns  {}",
+                group.kind.as_str(),
+                ids.len(),
+                group.states,
+                group.classes,
+                group.bytes,
+                group.cost as f64 / 10.0,
+                ids.join(", ")
+            )?;
+        }
+    }
+    out.flush()?;
     Ok(Ended::Well)
 }
 

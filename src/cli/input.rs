@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use clap::ValueEnum;
+use tracelaw::artifact::{self, Artifact, ReadError};
+use tracelaw::audit::Plan;
 use tracelaw::policy::{Policy, Semantics};
 use tracelaw::report::diagnostics;
 use tracelaw_compiler::diag::{Report, Severity};
@@ -13,8 +15,8 @@ use super::{Failure, say, say_error};
 
 /// A text of the user's with the name to show for it.
 pub(super) struct Text {
-    name: String,
-    text: String,
+    pub(super) name: String,
+    pub(super) text: String,
 }
 
 impl Text {
@@ -35,15 +37,45 @@ impl Text {
     }
 }
 
-/// Reads a policy file, and shows what is probably not meant in it.
-pub(super) fn policy(path: &Path) -> Result<(Policy, Text), Failure> {
+/// A policy as a command gets it.
+pub(super) struct Input {
+    pub(super) policy: Policy,
+    pub(super) text: Text,
+    /// Its compiled rules, if it came as an artifact.
+    plan: Option<Plan>,
+}
+
+impl Input {
+    /// The compiled rules: the artifact's, or made now, with what there is to say of them shown.
+    pub(super) fn plan(&mut self) -> Result<Plan, Failure> {
+        if let Some(plan) = self.plan.take() {
+            return Ok(plan);
+        }
+        let plan = Plan::new(&self.policy).map_err(|report| self.text.fail(&report))?;
+        self.text.show(plan.warnings());
+        Ok(plan)
+    }
+}
+
+/// Reads a policy file or an artifact, and shows what is probably not meant in the former.
+pub(super) fn policy(path: &Path) -> Result<Input, Failure> {
     let name = path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).map_err(|e| Failure::new(format_args!("cannot read `{name}`: {e}")))?;
+    let bytes = std::fs::read(path).map_err(|e| Failure::new(format_args!("cannot read `{name}`: {e}")))?;
+    if artifact::is_artifact(&bytes) {
+        let Artifact { policy, plan, text, name: source } = artifact::read(&bytes).map_err(|e| match e {
+            ReadError::Policy { text, name: source, report } => {
+                Text { name: format!("{source} in {name}"), text }.fail(&report)
+            }
+            ReadError::Load(e) => Failure::new(format_args!("`{name}`: {e}")),
+        })?;
+        return Ok(Input { policy, text: Text { name: source, text }, plan: Some(plan) });
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|e| Failure::new(format_args!("cannot read `{name}`: {}", e.utf8_error())))?;
     let text = Text { name, text };
     let policy = Policy::parse(&text.text, &text.name).map_err(|report| text.fail(&report))?;
     text.show(&policy.warnings);
-    Ok((policy, text))
+    Ok(Input { policy, text, plan: None })
 }
 
 /// Reads a formula given on the command line.

@@ -51,7 +51,7 @@ impl Blobs {
 }
 
 pub(super) fn write<W: AsRef<[u32]>>(
-    automata: &[Automaton<W>],
+    automata: &[&Automaton<W>],
     rules: &[Rule],
     clusters: &[Cluster],
     groups: &[Group],
@@ -69,7 +69,7 @@ pub(super) fn write<W: AsRef<[u32]>>(
         for (slot, &rule) in group.members.rules().iter().enumerate() {
             let [pending, holding, satisfied] = automata[rule].bounds();
             let states = automata[rule].state_len();
-            let distances = blobs.words(distances(&automata[rule], &rules[rule]));
+            let distances = blobs.words(distances(automata[rule], &rules[rule]));
             rule_records[rule] =
                 [index as u32, slot as u32, states, pending, holding, satisfied, distances, 0];
         }
@@ -118,7 +118,7 @@ pub(super) fn write<W: AsRef<[u32]>>(
                 for &rule in members.rules() {
                     plan.states = rules[rule].states;
                     plan.cost = cost::diagrams(rules[rule].props.len());
-                    diagrams(&mut record, &mut blobs, &automata[rule]);
+                    diagrams(&mut record, &mut blobs, automata[rule]);
                 }
             }
         }

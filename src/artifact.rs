@@ -1,0 +1,121 @@
+//! Compiled policies as files (`.tlaw`): the policy's text, its rule sets and automata in one, ready to load.
+//!
+//! An embedder loads one with [`tracelaw_runtime::RuleSet::from_bytes`] and needs nothing of this crate; what reads logs
+//! loads it here and gets the labels too. docs/format.md has the layout.
+
+use std::fmt;
+
+use tracelaw_compiler::artifact::{assemble, automata, names, read_automata, read_texts, texts};
+use tracelaw_compiler::diag::Report;
+use tracelaw_runtime::wire::{File, MAGIC, Section};
+use tracelaw_runtime::{Automaton, LoadError, Names};
+
+use crate::audit::Plan;
+use crate::policy::Policy;
+
+/// The version of the languages of formulas and policies that an artifact's text is in.
+const LANGUAGE: &str = "1";
+
+/// Writes an artifact. `text` is what `policy` was read from and `name` the name it was read under, as
+/// [`Policy::parse`] takes them; `plan` must be that of `policy`.
+///
+/// # Complexity
+/// O(bytes).
+#[must_use]
+pub fn write(policy: &Policy, plan: &Plan, text: &str, name: &str) -> Vec<u8> {
+    let propositions: Vec<&str> = policy.vocabulary.iter().map(String::as_str).collect();
+    let rules: Vec<&str> = policy.rules.iter().map(|rule| rule.id.as_str()).collect();
+    let members: Vec<Vec<u32>> = plan.sets().map(|(_, rules)| rules.to_vec()).collect();
+    let mut sections: Vec<(Section, Vec<u8>)> =
+        plan.sets().map(|(section, _)| (Section::Rules, section.to_vec())).collect();
+    sections.push((Section::Names, names(&propositions, &rules, &members)));
+    sections.push((Section::Source, texts(&[name, text])));
+    sections.push((Section::Automata, automata(plan.automata().map(|(automaton, _)| automaton.words()))));
+    sections.push((Section::Versions, texts(&[env!("CARGO_PKG_VERSION"), LANGUAGE])));
+    assemble(sections)
+}
+
+/// What an artifact holds.
+#[derive(Debug)]
+pub struct Artifact {
+    /// The policy, read again from its text.
+    pub policy: Policy,
+    /// Its compiled rules.
+    pub plan: Plan,
+    /// The policy's text.
+    pub text: String,
+    /// The name it was read under.
+    pub name: String,
+}
+
+/// Why bytes are no artifact that this version reads.
+#[derive(Debug)]
+pub enum ReadError {
+    /// They are damaged, or of another version.
+    Load(LoadError),
+    /// The policy's text has mistakes: a version of the language that this one does not read.
+    Policy {
+        /// The text.
+        text: String,
+        /// The name it was read under.
+        name: String,
+        /// The mistakes.
+        report: Report,
+    },
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Load(error) => error.fmt(f),
+            ReadError::Policy { report, .. } => write!(f, "mistakes in the artifact's policy: {report}"),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+impl From<LoadError> for ReadError {
+    fn from(error: LoadError) -> ReadError {
+        ReadError::Load(error)
+    }
+}
+
+/// Whether the bytes begin like an artifact.
+#[must_use]
+pub fn is_artifact(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC)
+}
+
+/// Reads an artifact.
+///
+/// # Complexity
+/// O(bytes), and reading the policy's text. Nothing is compiled.
+///
+/// # Errors
+/// When it is damaged, of another version, or when its parts do not belong together.
+pub fn read(bytes: &[u8]) -> Result<Artifact, ReadError> {
+    let file = File::open(bytes)?;
+    let source = section(&file, Section::Source)?;
+    let [name, text] = read_texts(source)?[..] else {
+        return Err(LoadError::new("its source is not a name and a text", 0).into());
+    };
+    let policy = Policy::parse(text, name).map_err(|report| ReadError::Policy {
+        text: text.to_owned(),
+        name: name.to_owned(),
+        report,
+    })?;
+    let names = Names::of(&file)?;
+    if !names.propositions().eq(&policy.vocabulary) || !names.rules().eq(policy.rules.iter().map(|r| &r.id)) {
+        return Err(LoadError::new("its names are not those of its policy", 0).into());
+    }
+    let automata: Result<Vec<_>, LoadError> =
+        read_automata(section(&file, Section::Automata)?)?.into_iter().map(Automaton::from_words).collect();
+    let sections = file.sections(Section::Rules).map(<[u8]>::to_vec).collect();
+    let plan = Plan::of_artifact(&policy, automata?, sections)?;
+    Ok(Artifact { plan, text: text.to_owned(), name: name.to_owned(), policy })
+}
+
+fn section<'a>(file: &File<'a>, kind: Section) -> Result<&'a [u8], LoadError> {
+    file.sections(kind).next().ok_or(LoadError::new("a section is missing", 0))
+}
