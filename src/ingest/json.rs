@@ -1,5 +1,7 @@
 //! Reading JSON values defensively: every question about a value has an answer, whatever its type.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use serde_json::{Map, Value};
 
 /// A string, or nothing.
@@ -115,4 +117,11 @@ pub(super) fn error_text(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
     if error.is_eof() { format!("broken JSON: cut short, {text}") } else { format!("broken JSON: {text}") }
+}
+
+/// A number that tells values apart, whatever the order of their keys.
+pub(super) fn hash(value: Option<&Value>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
