@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::event::{Event, Kind, Status};
 use super::feed::{Feed, Step};
 use super::fields::{self, present};
-use super::json::{self, array_at, str_at};
+use super::json::{self, str_at};
 use super::messages::{self, Content, Part};
 use super::records::{self, Text};
 use super::source::Source;
@@ -199,7 +199,7 @@ fn live(log: &[Record], roots: &[usize]) -> Vec<bool> {
         if let Some(id) = str_at(message, "id") {
             same_message.entry((roots[index], id)).or_default().push(index);
         }
-        for block in array_at(message, "content") {
+        for block in messages::blocks(message) {
             if let Some(id) = str_at(block, "tool_use_id") {
                 results.entry((roots[index], id)).or_default().push(index);
             }
@@ -215,7 +215,7 @@ fn live(log: &[Record], roots: &[usize]) -> Vec<bool> {
         if let Some(others) = str_at(message, "id").and_then(|id| same_message.get(&(roots[index], id))) {
             work.extend(others);
         }
-        for block in array_at(message, "content") {
+        for block in messages::blocks(message) {
             if let Some(others) = str_at(block, "id").and_then(|id| results.get(&(roots[index], id))) {
                 work.extend(others);
             }
@@ -225,7 +225,7 @@ fn live(log: &[Record], roots: &[usize]) -> Vec<bool> {
 }
 
 fn only_results(message: &Value) -> bool {
-    let blocks = array_at(message, "content");
+    let blocks = messages::blocks(message);
     !blocks.is_empty() && blocks.iter().all(|block| block.get("tool_use_id").is_some())
 }
 

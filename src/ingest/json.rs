@@ -23,11 +23,6 @@ pub(super) fn name(value: &Value) -> Option<String> {
     }
 }
 
-/// [`name`] of the first of the keys that has one.
-pub(super) fn name_of(value: &Value, keys: &[&str]) -> Option<String> {
-    keys.iter().find_map(|key| value.get(key).and_then(name))
-}
-
 /// The elements of an array, or nothing.
 pub(super) fn array_at<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)

@@ -122,17 +122,21 @@ impl<'v> Content<'v> {
     }
 }
 
-/// The parts of a message's `content` in their order; what is none is reported.
-pub(super) fn parts<'v>(feed: &mut Feed<'_>, message: &'v Value, line: Option<u32>) -> Step<Vec<Part<'v>>> {
-    let blocks = match message.get("content") {
-        None | Some(Value::Null) => &[],
+/// What stands in a message's `content`: an array of blocks, or one without an array around it.
+pub(super) fn blocks(message: &Value) -> &[Value] {
+    match message.get("content") {
         Some(Value::Array(blocks)) => blocks.as_slice(),
         Some(content @ (Value::String(_) | Value::Object(_))) => std::slice::from_ref(content),
-        Some(other) => {
-            fields::wrong(feed, line, "content", other, "a string or an array of blocks")?;
-            &[]
-        }
-    };
+        None | Some(Value::Null | Value::Bool(_) | Value::Number(_)) => &[],
+    }
+}
+
+/// The parts of a message's `content` in their order; what is none is reported.
+pub(super) fn parts<'v>(feed: &mut Feed<'_>, message: &'v Value, line: Option<u32>) -> Step<Vec<Part<'v>>> {
+    if let Some(other @ (Value::Bool(_) | Value::Number(_))) = message.get("content") {
+        fields::wrong(feed, line, "content", other, "a string or an array of blocks")?;
+    }
+    let blocks = blocks(message);
     let mut parts = Vec::with_capacity(blocks.len());
     for block in blocks {
         if let Value::String(text) = block {

@@ -338,7 +338,7 @@ fn damaged_spans() {
     assert_eq!(log(&text).calls(), ["t: a ok", "t: b ok", "t: c ok", "t: d ok"]);
     text["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["startTimeUnixNano"] = json!("soon");
     let damaged = read("run.json", &format!("{text}\n{{\"resourceMetrics\":[]}}"));
-    assert_eq!(damaged.messages(), ["span `execute_tool a` without a start time"]);
+    assert_eq!(damaged.messages(), ["time `soon` of span `execute_tool a` is no whole number"]);
     assert_eq!(damaged.calls(), ["t: b ok", "t: c ok", "t: d ok", "t: a ok"]);
     assert_eq!(damaged.summary.skipped.get("`resourceMetrics` record"), Some(&1));
     let deep = format!("{{\"resourceSpans\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
