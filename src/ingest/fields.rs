@@ -116,6 +116,25 @@ pub(super) fn array<'v>(
     Ok(array.map_or(&[], Vec::as_slice))
 }
 
+/// The elements of an array of objects; absent, none. What is no object in it is reported.
+pub(super) fn objects<'v>(
+    feed: &mut Feed<'_>,
+    line: Option<u32>,
+    holder: &'v Value,
+    key: &str,
+) -> Step<Vec<&'v Value>> {
+    let mut objects = Vec::new();
+    for element in array(feed, line, holder, key)? {
+        if element.is_object() {
+            objects.push(element);
+        } else {
+            let found = json::kind(element);
+            feed.problem(line, format!("an element of `{key}` is {found}, expected an object"))?;
+        }
+    }
+    Ok(objects)
+}
+
 fn first<T>(keys: &[&str], mut read: impl FnMut(&str) -> Step<Option<T>>) -> Step<Option<T>> {
     for key in keys {
         if let Some(found) = read(key)? {

@@ -144,7 +144,11 @@ fn sample(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str
         for raw in fields::raw_array(feed, text, &fields, key)?.unwrap_or_default() {
             let line = text.line_of(raw);
             let Some(mut value) = records::value(feed, text, raw)? else { continue };
-            resolve(&mut value, &attachments);
+            let mut missing = Vec::new();
+            resolve(&mut value, &attachments, &mut missing);
+            for name in missing {
+                feed.problem(line, format!("attachment `{name}` is not in the sample's `attachments`"))?;
+            }
             if key == "events" {
                 check_event(feed, &value, line)?;
             }
@@ -168,16 +172,19 @@ fn sample(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str
     Ok(())
 }
 
-/// Puts long texts back where a reference to them stands.
-fn resolve(value: &mut Value, attachments: &Value) {
+/// Puts long texts back where a reference to them stands; those that are not there are listed.
+fn resolve(value: &mut Value, attachments: &Value, missing: &mut Vec<String>) {
     match value {
         Value::String(text) => {
-            if let Some(whole) = text.strip_prefix("attachment://").and_then(|hash| attachments.get(hash)) {
-                *value = whole.clone();
+            if let Some(name) = text.strip_prefix("attachment://") {
+                match attachments.get(name) {
+                    Some(whole) => *value = whole.clone(),
+                    None => missing.push(name.to_owned()),
+                }
             }
         }
-        Value::Array(list) => list.iter_mut().for_each(|value| resolve(value, attachments)),
-        Value::Object(map) => map.values_mut().for_each(|value| resolve(value, attachments)),
+        Value::Array(list) => list.iter_mut().for_each(|value| resolve(value, attachments, missing)),
+        Value::Object(map) => map.values_mut().for_each(|value| resolve(value, attachments, missing)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -313,11 +320,11 @@ fn timeline_event(
     match str_at(event, "event") {
         Some("model") => {
             let output = fields::object(feed, line, event, "output")?;
-            if let Some(choice) = fields::array(feed, line, output, "choices")?.first() {
+            if let Some(choice) = fields::objects(feed, line, output, "choices")?.first() {
                 let message = fields::object(feed, line, choice, "message")?;
                 let text = messages::Content::read(feed, message, line)?.text;
                 let group = to.new_group();
-                for call in fields::array(feed, line, message, "tool_calls")? {
+                for call in fields::objects(feed, line, message, "tool_calls")? {
                     if let Some(id) = fields::text(feed, line, call, "id")? {
                         issued.insert(id.to_owned(), (group, text.clone()));
                     }

@@ -182,10 +182,9 @@ fn assistant(feed: &mut Feed<'_>, to: &mut Transcript, message: &Value, line: Op
         ts: ts.clone(),
         ..Event::default()
     };
-    for call in fields::array(feed, line, message, "tool_calls")? {
+    for call in fields::objects(feed, line, message, "tool_calls")? {
         let Some((tool, args)) = named_call(call) else {
-            let found = if call.is_object() { "without a name" } else { json::kind(call) };
-            feed.problem(line, format!("tool call {found}, expected an object with `function.name`"))?;
+            feed.problem(line, "tool call without a name, expected `function.name`")?;
             continue;
         };
         let id = fields::name(feed, line, call, "id")?;

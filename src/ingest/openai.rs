@@ -130,7 +130,13 @@ impl Reader {
     ) -> Step {
         let fields = records::fields(raw);
         let conversation = match fields.get("conversation").filter(|raw| records::is_object(raw)) {
-            Some(object) => fields::raw_name(feed, text, &records::fields(object), "id")?,
+            Some(object) => {
+                let id = fields::raw_name(feed, text, &records::fields(object), "id")?;
+                if id.is_none() {
+                    feed.problem(text.line_of(object), "`conversation` without an `id`")?;
+                }
+                id
+            }
             None => fields::raw_name(feed, text, &fields, "conversation")?,
         };
         let previous = fields::raw_name(feed, text, &fields, "previous_response_id")?;
@@ -182,13 +188,10 @@ impl Reader {
         };
         let stream = &mut self.streams[index];
         // Of several choices the first one is what the agent went on with.
-        for choice in fields::array(feed, line, &chunk, "choices")? {
+        for choice in fields::objects(feed, line, &chunk, "choices")? {
             if fields::count(feed, line, choice, "index")?.unwrap_or(0) > 0 {
                 feed.skip("choice after the first");
                 continue;
-            }
-            if !choice.is_object() {
-                fields::wrong(feed, line, "choices", choice, "objects in it")?;
             }
             let delta = fields::object(feed, line, choice, "delta")?;
             for key in ["content", "refusal"] {
@@ -197,10 +200,7 @@ impl Reader {
             if present(delta, "function_call").is_some() {
                 feed.problem(line, "`function_call` in a chunk, expected `tool_calls`")?;
             }
-            for call in fields::array(feed, line, delta, "tool_calls")? {
-                if !call.is_object() {
-                    fields::wrong(feed, line, "tool_calls", call, "objects in it")?;
-                }
+            for call in fields::objects(feed, line, delta, "tool_calls")? {
                 let function = fields::object(feed, line, call, "function")?;
                 let function = if function.is_null() { call } else { function };
                 stream.calls.push(ToolCallDelta {

@@ -134,9 +134,8 @@ fn span(feed: &mut Feed<'_>, value: &Value, inherited: &Attributes, line: Option
     let parent = name(&["parentSpanId", "parent_span_id", "parentSpanID"])?;
     let ts = name(&["startTimeUnixNano", "start_time_unix_nano", "startTime"])?;
     let name = fields::text_of(feed, line, value, &["name", "operationName"])?.unwrap_or_default().to_owned();
-    let references = fields::array(feed, line, value, "references")?;
     let mut referred = None;
-    for reference in references {
+    for reference in fields::objects(feed, line, value, "references")? {
         let kind = fields::text(feed, line, reference, "refType")?;
         match fields::name(feed, line, reference, "spanID")? {
             Some(id) if referred.is_none() || kind == Some("CHILD_OF") => referred = Some(id),

@@ -324,6 +324,12 @@ fn spans_that_were_sent_twice_count_once() {
     let log = read("run.jsonl", &format!("{text}\n{text}\n"));
     assert_eq!(log.calls(), ["t: a ok"]);
     assert_eq!(log.summary.skipped.get("span that is there twice (same id)"), Some(&1));
+    // One id, and something else under it: a call must not hide another one.
+    let other = otlp(&[("T", "1", "", "execute_tool b", 3, 4, none())]);
+    let log = read("run.jsonl", &format!("{text}\n{other}\n{text}\n"));
+    assert_eq!(log.calls(), ["t: a ok", "t: b ok"]);
+    assert_eq!(log.messages(), ["another span with the id `1`, which says something else"]);
+    assert_eq!(log.problems[0].place.line, Some(2));
 }
 
 #[test]
