@@ -53,8 +53,20 @@ impl<'t> Text<'t> {
 }
 
 /// Calls `take` for each top-level value of the file. What is no JSON is reported, and reading goes on behind it
-/// where there are lines to go on with.
+/// where there are lines to go on with. Keys that are there twice are reported.
 pub(super) fn for_each(
+    feed: &mut Feed<'_>,
+    source: Source,
+    mut take: impl FnMut(&mut Feed<'_>, &Text<'_>, &RawValue) -> Step,
+) -> Step {
+    for_each_value(feed, source, |feed, text, raw| {
+        report_twice(feed, text, raw)?;
+        take(feed, text, raw)
+    })
+}
+
+/// The same, for a reader that looks for keys that are there twice itself.
+pub(super) fn for_each_value(
     feed: &mut Feed<'_>,
     mut source: Source,
     mut take: impl FnMut(&mut Feed<'_>, &Text<'_>, &RawValue) -> Step,
@@ -71,7 +83,6 @@ pub(super) fn for_each(
             None => return Ok(()),
             Some(Ok(value)) => {
                 taken += 1;
-                report_twice(feed, &whole, value)?;
                 take(feed, &whole, value)?;
             }
             Some(Err(error)) => {
@@ -101,11 +112,7 @@ fn lines(
             }
         };
         match serde_json::from_str::<&RawValue>(text) {
-            Ok(value) => {
-                let text = Text::new(text, number);
-                report_twice(feed, &text, value)?;
-                take(feed, &text, value)?;
-            }
+            Ok(value) => take(feed, &Text::new(text, number), value)?,
             Err(error) => feed.report(broken(feed, &error, number - 1))?,
         }
     }
