@@ -1,6 +1,7 @@
 //! All integration tests in one binary, so that it links once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+mod artifacts;
 mod audit;
 mod cli;
 mod determinism;

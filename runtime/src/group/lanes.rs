@@ -74,7 +74,8 @@ impl<'a> Lanes<'a> {
         let words = self.blocks * self.width;
         if len != Some(self.coefficients.len())
             || self.initial.len() != words * self.bits * 8
-            || slots.div_ceil(64).next_multiple_of(self.width) != words
+            || slots > words * 64
+            || slots + self.width * 64 <= words * 64
         {
             return Err("lanes have the wrong size");
         }
@@ -207,7 +208,8 @@ impl<'a> Lanes<'a> {
 
     /// Where the word of one state bit of a slot's lane is.
     const fn word_at(&self, slot: usize, bit: usize) -> usize {
-        let (block, word) = (slot / 64 / self.width, slot / 64 % self.width);
+        let word = slot / 64;
+        let (block, word) = if self.width == 1 { (word, 0) } else { (word / WIDE, word % WIDE) };
         ((block * self.bits + bit) * self.width + word) * 8
     }
 

@@ -69,7 +69,7 @@ impl<'a> Table<'a> {
         let parts_ok = if slots == 1 {
             self.states == states(0)
         } else {
-            self.parts.0.as_chunks::<2>().0.chunks_exact(slots).all(|row| {
+            self.parts.0.as_chunks::<2>().0.chunks_exact(slots.max(1)).all(|row| {
                 row.iter().enumerate().all(|(slot, s)| u32::from(u16::from_le_bytes(*s)) < states(slot))
             })
         };
