@@ -14,6 +14,9 @@ use tracelaw_compiler::{AfterViolation, Options, compile, syntax};
 use tracelaw_corpora::generate::Random;
 use tracelaw_runtime::{Automaton, Letter, MonitorState, RuleSet, Symbol, Tell};
 
+#[path = "rules.rs"]
+mod rules;
+
 const EVENTS: usize = 1 << 14;
 
 fn names(count: usize) -> Vec<String> {
@@ -33,38 +36,6 @@ fn responses(count: usize, vocabulary: &[String]) -> Vec<Automaton<Vec<u32>>> {
         .map(|i| {
             let (a, b) = (2 * i % vocabulary.len(), (2 * i + 1) % vocabulary.len());
             rule(&format!("G(p{a} -> F p{b})"), vocabulary)
-        })
-        .collect()
-}
-
-/// DECLARE constraints of every kind in turn over random activities.
-fn declare(count: usize, vocabulary: &[String], random: &mut Random) -> Vec<Automaton<Vec<u32>>> {
-    const KINDS: [&str; 18] = [
-        "F A",
-        "!F A | F B",
-        "F A & !F(A & X F A)",
-        "!F(A & X F(A & X F A))",
-        "F A | F B",
-        "(F A | F B) & !(F A & F B)",
-        "F A -> F B",
-        "F A <-> F B",
-        "G(A -> F B)",
-        "!B W A",
-        "G(A -> F B) & (!B W A)",
-        "G(A -> X(!A U B))",
-        "(!B W A) & G(B -> WX(!B W A))",
-        "G(A -> X B)",
-        "!B & G(X B -> A)",
-        "!(F A & F B)",
-        "G(A -> G !B)",
-        "G(A -> !X B)",
-    ];
-    (0..count)
-        .map(|i| {
-            let (a, b) = (random.below(vocabulary.len()), random.below(vocabulary.len() - 1));
-            let b = if b >= a { b + 1 } else { b };
-            let text = KINDS[i % KINDS.len()].replace('A', &format!("p{a}")).replace('B', &format!("p{b}"));
-            rule(&text, vocabulary)
         })
         .collect()
 }
@@ -113,15 +84,14 @@ fn step(c: &mut Criterion) {
     group.throughput(Throughput::Elements(EVENTS as u64));
     let few = names(4);
     let many = names(64);
+    let declare: Vec<_> =
+        rules::declare(1000, &mut random).iter().map(|formula| rule(formula, &many)).collect();
     let sets = [
         ("1 rule", Set::new(&responses(1, &few), 4, Strategy::Cheapest, &mut random)),
         ("8 rules", Set::new(&responses(8, &names(16)), 16, Strategy::Cheapest, &mut random)),
         ("32 rules of one shape", Set::new(&responses(32, &many), 64, Strategy::Cheapest, &mut random)),
         ("256 rules of one shape", Set::new(&responses(256, &many), 64, Strategy::Cheapest, &mut random)),
-        (
-            "1000 DECLARE rules",
-            Set::new(&declare(1000, &many, &mut random), 64, Strategy::Cheapest, &mut random),
-        ),
+        ("1000 DECLARE rules", Set::new(&declare, 64, Strategy::Cheapest, &mut random)),
     ];
     // The bare walk: one table, one state, one look-up that depends on the one before it.
     let table: Vec<u8> = (0..16 << 3).map(|_| (random.below(16) << 3) as u8).collect();

@@ -3,7 +3,7 @@
 use super::{Members, View};
 
 /// Lanes are taken unseen for so many rules.
-pub(super) const ALWAYS_LANES: usize = 48;
+pub(super) const ALWAYS_LANES: usize = 16;
 /// A look-up whose address depends on the one before it, and the group's frame.
 const LOOK_UP: usize = 25;
 /// The frame of a group of lanes.
