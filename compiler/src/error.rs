@@ -45,6 +45,10 @@ impl BuildError {
         BuildError { kind }
     }
 
+    pub(crate) fn into_kind(self) -> Kind {
+        self.kind
+    }
+
     pub(crate) const fn bound(bound: u64, limit: usize) -> BuildError {
         BuildError::new(Kind::Bound { bound, limit })
     }

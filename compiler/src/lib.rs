@@ -27,6 +27,7 @@ mod mtdfa;
 mod obligations;
 mod patterns;
 pub mod plan;
+pub mod progress;
 pub mod semantics;
 pub mod syntax;
 pub mod template;

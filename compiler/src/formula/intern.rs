@@ -15,6 +15,7 @@ struct Facts {
 }
 
 /// All formulas of one compilation.
+#[derive(Clone)]
 pub(crate) struct Formulas {
     cores: Vec<Core>,
     facts: Vec<Facts>,
@@ -131,6 +132,13 @@ impl Formulas {
             flat.push(bounded);
             return self.nary(conjunction, flat);
         }
+        self.plain(conjunction, flat)
+    }
+
+    /// The conjunction or disjunction of sorted operands, none of them a constant or of the same kind, without any rewriting
+    /// but that of `f & !f`.
+    pub(crate) fn plain(&mut self, conjunction: bool, flat: Vec<FormulaId>) -> FormulaId {
+        let (neutral, absorbing) = if conjunction { (TRUE, FALSE) } else { (FALSE, TRUE) };
         for &id in &flat {
             if let Core::Literal { prop, positive } = *self.core(id) {
                 let opposite = Core::Literal { prop, positive: !positive };
