@@ -11,6 +11,7 @@ mod limits;
 mod monitors;
 mod oracle;
 mod plans;
+mod progress;
 mod random;
 mod real;
 mod suite;
