@@ -15,7 +15,6 @@ pub(crate) enum Kind {
     Time { limit: Duration, nodes: usize },
     Bound { bound: u64, limit: usize },
     Unknown { name: String },
-    Infinite,
     Stack { bytes: usize },
     Internal { cause: String },
 }
@@ -86,9 +85,6 @@ impl fmt::Display for BuildError {
             Kind::Internal { cause } => {
                 write!(f, "a fault of the compiler: {cause}; please report the rule")
             }
-            Kind::Infinite => f.write_str(
-                "verdicts over infinite traces are not compiled yet; leave `semantics` out, or say \"finite\"",
-            ),
             Kind::Unknown { name } => write!(f, "unknown proposition `{name}`; declare it in the vocabulary"),
         }
     }

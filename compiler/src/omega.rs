@@ -1,0 +1,275 @@
+//! Infinite semantics: verdicts that no infinite continuation can change, at the earliest event.
+//!
+//! A rule is violated when the trace so far is no prefix of any infinite trace that satisfies it, and satisfied when it
+//! is none of any that satisfies its negation. The prefixes of the infinite traces of a formula are a language of finite
+//! words; its automaton comes from a subset construction over clauses of obligations ([`debts`], [`laws`]), and whether a
+//! clause can be paid for is a question of emptiness ([`emptiness`]). Two such automata, for the formula and for its
+//! negation, beside the automaton of the finite reading, which tells holding from pending, give the machine.
+//!
+//! Sources: three verdicts and the search of emptiness per state after Bauer, Leucker and Schallhart (2011), the fourth
+//! by the finite reading as in their RV-LTL; the search itself after Couvreur (1999); untils that are put off as marks on
+//! transitions are the usual generalised Büchi tableau. Formulas that look back are part of it by a memory beside the
+//! clauses, as in [`crate::translate`].
+
+mod debts;
+mod emptiness;
+mod laws;
+
+use std::collections::HashMap;
+
+use tracelaw_runtime::Verdict;
+
+use crate::{
+    config::Limits,
+    dd::{BinaryOp, Cache, Dd, Ref, Visited, hasher, memo, terminal},
+    error::BuildError,
+    formula::{Core, FormulaId, Formulas},
+    machine::Machine,
+    minimize::minimize,
+    mtdfa::{ACCEPT, Mtdfa, REJECT, check_states, edge, product, sinks},
+};
+use debts::{DebtId, NEVER, PAID};
+use emptiness::Emptiness;
+use laws::{Laws, MemoryId};
+
+/// The machine of a formula under infinite semantics, as small as it can be, settled, with its verdicts. `finite` is the
+/// automaton of the finite reading, `possible` are the letters that can come.
+///
+/// # Complexity
+/// Doubly exponential in the formula at worst. Each clause is expanded once for all questions of emptiness.
+///
+/// # Errors
+/// When a limit is reached: clauses and states count as states, clauses compared as nodes.
+pub(crate) fn machine(
+    formulas: &mut Formulas,
+    dd: &mut Dd,
+    limits: Limits,
+    root: FormulaId,
+    (finite, accepts_empty): (&Mtdfa, bool),
+    possible: Ref,
+) -> Result<Machine, BuildError> {
+    let mut strong = Strong { formulas, done: HashMap::with_hasher(hasher()) };
+    let negation = strong.formulas.not(root);
+    let (root, negation) = (strong.of(root), strong.of(negation));
+    let satisfiable = Prefixes::new(formulas, dd, limits, root, possible)?;
+    let refutable = Prefixes::new(formulas, dd, limits, negation, possible)?;
+    let mut machine = join(dd, limits, &satisfiable, &refutable, finite, accepts_empty)?;
+    machine.reduce(dd, terminal(1))?;
+    Ok(machine)
+}
+
+/// Makes every next strong: on infinite traces there is no other.
+struct Strong<'f> {
+    formulas: &'f mut Formulas,
+    done: HashMap<FormulaId, FormulaId, ahash::RandomState>,
+}
+
+impl Strong<'_> {
+    fn of(&mut self, id: FormulaId) -> FormulaId {
+        if self.formulas.is_propositional(id) {
+            return id;
+        }
+        if let Some(&done) = self.done.get(&id) {
+            return done;
+        }
+        let parts: Vec<FormulaId> = self.formulas.children(id).into_iter().map(|f| self.of(f)).collect();
+        let formulas = &mut *self.formulas;
+        let strong = match (formulas.core(id), parts.as_slice()) {
+            (Core::And(_), parts) => formulas.and(parts.to_vec()),
+            (Core::Or(_), parts) => formulas.or(parts.to_vec()),
+            (&Core::Next { steps, .. }, &[arg]) => formulas.next(true, steps, arg),
+            (&Core::Yesterday { strong, .. }, &[arg]) => formulas.yesterday(strong, arg),
+            (&Core::Until { last, .. }, &[lhs, rhs]) => formulas.until(last, lhs, rhs),
+            (&Core::Release { last, .. }, &[lhs, rhs]) => formulas.release(last, lhs, rhs),
+            (Core::Since { .. }, &[lhs, rhs]) => formulas.since(lhs, rhs),
+            (Core::Trigger { .. }, &[lhs, rhs]) => formulas.trigger(lhs, rhs),
+            // Constants and literals have no parts, all others have theirs.
+            _ => id,
+        };
+        self.done.insert(id, strong);
+        strong
+    }
+}
+
+/// The finite prefixes of the infinite traces that satisfy a formula, as an automaton whose accepting edges are those
+/// after which some infinite trace over possible letters is left.
+struct Prefixes {
+    automaton: Mtdfa,
+    /// The same for the empty prefix.
+    alive: bool,
+}
+
+impl Prefixes {
+    /// `root` has strong nexts only.
+    fn new(
+        formulas: &mut Formulas,
+        dd: &mut Dd,
+        limits: Limits,
+        root: FormulaId,
+        possible: Ref,
+    ) -> Result<Prefixes, BuildError> {
+        // A prefix of a trace of either operand is one of their disjunction, and the other way round.
+        if let Core::Or(operands) = formulas.core(root)
+            && !formulas.is_propositional(root)
+        {
+            let mut all = Prefixes { automaton: Mtdfa::constant(false), alive: false };
+            for operand in operands.to_vec() {
+                let more = Prefixes::new(formulas, dd, limits, operand, possible)?;
+                let both = product(dd, false, &all.automaton, &more.automaton, limits.max_states)?;
+                all = Prefixes { automaton: minimize(dd, both)?, alive: all.alive || more.alive };
+                if all.automaton.initial == ACCEPT {
+                    break;
+                }
+            }
+            return Ok(all);
+        }
+        let laws = Laws::new(formulas, dd, limits);
+        let mut subsets = Subsets {
+            laws,
+            payable: Emptiness::new(terminal(1), limits.max_states),
+            likely: (possible != terminal(1)).then(|| Emptiness::new(possible, limits.max_states)),
+            list: Vec::new(),
+            numbers: HashMap::with_hasher(hasher()),
+        };
+        let (debt, memory) = subsets.laws.start(root)?;
+        let start = subsets.edge(debt, memory)?;
+        let mut roots = sinks();
+        while let Some(&(debt, memory)) = subsets.list.get(roots.len() - 2) {
+            check_states(subsets.list.len(), limits.max_states)?;
+            let after = subsets.laws.after(debt, memory)?;
+            let mut leaves = Vec::new();
+            subsets.laws.dd.leaves(&mut Visited::default(), after, &mut leaves);
+            let mut edges: HashMap<u32, u32, ahash::RandomState> = HashMap::with_hasher(hasher());
+            for leaf in leaves {
+                let (debt, memory) = subsets.laws.pair(leaf);
+                edges.insert(leaf, subsets.edge(debt, memory)?);
+            }
+            roots.push(subsets.laws.dd.map(&mut memo(), after, &mut |leaf| Ok(edges[&leaf]))?);
+        }
+        let automaton = minimize(dd, Mtdfa { roots, initial: start >> 1 })?;
+        Ok(Prefixes { automaton, alive: start & 1 != 0 })
+    }
+}
+
+/// The subset construction: a state is a debt, that is a set of clauses, with a memory.
+struct Subsets<'a> {
+    laws: Laws<'a>,
+    /// Emptiness over all letters, for leaving clauses out. After a letter that cannot come, a clause may yet be paid
+    /// for: `repair` asks about such letters too.
+    payable: Emptiness,
+    /// Emptiness over the possible letters, where these are not all.
+    likely: Option<Emptiness>,
+    list: Vec<(DebtId, MemoryId)>,
+    numbers: HashMap<(DebtId, MemoryId), u32, ahash::RandomState>,
+}
+
+impl Subsets<'_> {
+    /// The edge to the state with that debt, which may say what was put off, and a memory that may hold too much.
+    fn edge(&mut self, debt: DebtId, memory: MemoryId) -> Result<u32, BuildError> {
+        let debt = self.laws.debts.strip(self.laws.formulas, debt)?;
+        let mut clauses = Vec::new();
+        let mut alive = false;
+        for &clause in self.laws.debts.clauses(debt).iter() {
+            let alone = self.laws.debts.intern(self.laws.formulas, vec![clause])?;
+            let state = (clause, self.laws.remember(memory, alone));
+            if self.payable.is_alive(&mut self.laws, state)? {
+                clauses.push(clause);
+                alive = alive
+                    || match &mut self.likely {
+                        None => true,
+                        Some(likely) => likely.is_alive(&mut self.laws, state)?,
+                    };
+            }
+        }
+        let debt = self.laws.debts.intern(self.laws.formulas, clauses)?;
+        let state = match debt {
+            NEVER => REJECT,
+            PAID => ACCEPT,
+            _ => {
+                let key = (debt, self.laws.remember(memory, debt));
+                let next = self.list.len() as u32 + 2;
+                *self.numbers.entry(key).or_insert_with(|| {
+                    self.list.push(key);
+                    next
+                })
+            }
+        };
+        Ok(edge(state, alive))
+    }
+}
+
+/// The state of the machine that is violated, and the one that is satisfied.
+const VIOLATED: u32 = 0;
+const SATISFIED: u32 = 1;
+
+/// The machine: a state is decided, or a state of each of the three automata and whether the finite reading accepts.
+fn join(
+    dd: &mut Dd,
+    limits: Limits,
+    satisfiable: &Prefixes,
+    refutable: &Prefixes,
+    finite: &Mtdfa,
+    accepts_empty: bool,
+) -> Result<Machine, BuildError> {
+    let mut open = Numbers::new(&|p, q| match (p & 1, q & 1) {
+        (0, _) => Err(VIOLATED),
+        (_, 0) => Err(SATISFIED),
+        _ => Ok((p >> 1, q >> 1)),
+    });
+    let mut states =
+        Numbers::new(&|open, edge| if open <= SATISFIED { Err(open) } else { Ok((open, edge)) });
+    let start = |prefixes: &Prefixes| edge(prefixes.automaton.initial, prefixes.alive);
+    let both = open.leaf(start(satisfiable), start(refutable))?;
+    let initial = states.leaf(both, edge(finite.initial, accepts_empty))?;
+    let mut roots = vec![terminal(VIOLATED), terminal(SATISFIED)];
+    let mut verdicts = vec![Verdict::Violated, Verdict::Satisfied];
+    let (mut open_cache, mut state_cache) = (Cache::new(), Cache::new());
+    while let Some(&(both, edge)) = states.list.get(roots.len() - 2) {
+        check_states(states.list.len(), limits.max_states)?;
+        dd.check_time()?;
+        let (p, q) = open.list[both as usize - 2];
+        let (p, q) = (satisfiable.automaton.roots[p as usize], refutable.automaton.roots[q as usize]);
+        let decided = dd.apply(&mut open, &mut open_cache, p, q)?;
+        let finite_root = finite.roots[(edge >> 1) as usize];
+        roots.push(dd.apply(&mut states, &mut state_cache, decided, finite_root)?);
+        verdicts.push(if edge & 1 != 0 { Verdict::Holding } else { Verdict::Pending });
+    }
+    // Terminals are states so far; no edge is a breach.
+    let edges = (0..roots.len() as u32).map(|state| state << 1).collect();
+    let mut machine = Machine { roots, edges, verdicts, initial };
+    machine.settle(dd)?;
+    Ok(machine)
+}
+
+/// Numbers pairs of terminals as they turn up, from 2 on; what is decided has its number already.
+struct Numbers<'f> {
+    list: Vec<(u32, u32)>,
+    numbers: HashMap<(u32, u32), u32, ahash::RandomState>,
+    pair: &'f dyn Fn(u32, u32) -> Result<(u32, u32), u32>,
+}
+
+impl<'f> Numbers<'f> {
+    fn new(pair: &'f dyn Fn(u32, u32) -> Result<(u32, u32), u32>) -> Numbers<'f> {
+        Numbers { list: Vec::new(), numbers: HashMap::with_hasher(hasher()), pair }
+    }
+}
+
+impl BinaryOp for Numbers<'_> {
+    const COMMUTES: bool = false;
+
+    fn shortcut(&self, _: Ref, _: Ref) -> Option<Ref> {
+        None
+    }
+
+    fn leaf(&mut self, f: u32, g: u32) -> Result<u32, BuildError> {
+        let pair = match (self.pair)(f, g) {
+            Ok(pair) => pair,
+            Err(decided) => return Ok(decided),
+        };
+        let next = self.list.len() as u32 + 2;
+        Ok(*self.numbers.entry(pair).or_insert_with(|| {
+            self.list.push(pair);
+            next
+        }))
+    }
+}
