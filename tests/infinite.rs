@@ -304,7 +304,6 @@ fn what_follows_a_violation() {
                     }
                     let known = HashMap::new();
                     let mut naive = Naive { ast, vocabulary, letters: letters.clone(), mode, known };
-                    // A letter that the rule cannot tell from a possible one is one.
                     let mut waiting = vec![(Vec::new(), Vec::new(), automaton.initial())];
                     while let Some((trace, word, state)) = waiting.pop() {
                         let (found, expected) = (automaton.verdict(state), naive.verdict(&word));

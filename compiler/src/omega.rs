@@ -218,9 +218,10 @@ fn join(
     });
     let mut states =
         Numbers::new(&|open, edge| if open <= SATISFIED { Err(open) } else { Ok((open, edge)) });
-    let start = |prefixes: &Prefixes| edge(prefixes.automaton.initial, prefixes.alive);
-    let both = open.leaf(start(satisfiable), start(refutable))?;
-    let initial = states.leaf(both, edge(finite.initial, accepts_empty))?;
+    // The initial state has edges even if it is decided: what is violated from the start can be repaired by a letter
+    // that cannot come.
+    let both = open.number((satisfiable.automaton.initial, refutable.automaton.initial));
+    let initial = states.number((both, edge(finite.initial, accepts_empty)));
     let mut roots = vec![terminal(VIOLATED), terminal(SATISFIED)];
     let mut verdicts = vec![Verdict::Violated, Verdict::Satisfied];
     let (mut open_cache, mut state_cache) = (Cache::new(), Cache::new());
@@ -233,6 +234,11 @@ fn join(
         let finite_root = finite.roots[(edge >> 1) as usize];
         roots.push(dd.apply(&mut states, &mut state_cache, decided, finite_root)?);
         verdicts.push(if edge & 1 != 0 { Verdict::Holding } else { Verdict::Pending });
+    }
+    if !satisfiable.alive {
+        verdicts[initial as usize] = Verdict::Violated;
+    } else if !refutable.alive {
+        verdicts[initial as usize] = Verdict::Satisfied;
     }
     // Terminals are states so far; no edge is a breach.
     let edges = (0..roots.len() as u32).map(|state| state << 1).collect();
@@ -252,6 +258,14 @@ impl<'f> Numbers<'f> {
     fn new(pair: &'f dyn Fn(u32, u32) -> Result<(u32, u32), u32>) -> Numbers<'f> {
         Numbers { list: Vec::new(), numbers: HashMap::with_hasher(hasher()), pair }
     }
+
+    fn number(&mut self, pair: (u32, u32)) -> u32 {
+        let next = self.list.len() as u32 + 2;
+        *self.numbers.entry(pair).or_insert_with(|| {
+            self.list.push(pair);
+            next
+        })
+    }
 }
 
 impl BinaryOp for Numbers<'_> {
@@ -262,14 +276,6 @@ impl BinaryOp for Numbers<'_> {
     }
 
     fn leaf(&mut self, f: u32, g: u32) -> Result<u32, BuildError> {
-        let pair = match (self.pair)(f, g) {
-            Ok(pair) => pair,
-            Err(decided) => return Ok(decided),
-        };
-        let next = self.list.len() as u32 + 2;
-        Ok(*self.numbers.entry(pair).or_insert_with(|| {
-            self.list.push(pair);
-            next
-        }))
+        Ok((self.pair)(f, g).map_or_else(|decided| decided, |pair| self.number(pair)))
     }
 }
