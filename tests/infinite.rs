@@ -127,9 +127,8 @@ fn check_all(formulas: impl ParallelIterator<Item = (Ast, usize, Bounds)>) {
         .filter_map(|(ast, props, bounds)| {
             count.fetch_add(1, Ordering::Relaxed);
             let vocabulary = generate::names(props);
-            let checked = |ast: &Ast| {
-                Alphabet::all(props).iter().try_for_each(|a| check(ast, &vocabulary, a, bounds))
-            };
+            let checked =
+                |ast: &Ast| Alphabet::all(props).iter().try_for_each(|a| check(ast, &vocabulary, a, bounds));
             let wrong = checked(&ast).err()?;
             let (ast, wrong) = shrink(ast, wrong, checked);
             Some(format!("{ast}: {wrong}"))
@@ -150,8 +149,7 @@ fn all_formulas_of_depth_one_over_two_propositions() {
 #[test]
 fn all_formulas_of_depth_two_over_one_proposition() {
     // Every formula is looked at closely enough to see most mistakes, one in 64 closely.
-    let (most, some) =
-        (Bounds { prefix: 2, stem: 1, cycle: 2 }, Bounds { prefix: 4, stem: 4, cycle: 3 });
+    let (most, some) = (Bounds { prefix: 2, stem: 1, cycle: 2 }, Bounds { prefix: 4, stem: 4, cycle: 3 });
     let formulas: Vec<Ast> = generate::all_formulas(&generate::names(1), 2).collect();
     let every = if std::env::var_os("TRACELAW_WIDE").is_some() { 1 } else { 5 };
     let chosen = formulas.into_iter().enumerate().filter(|(i, _)| i % every == 0);
@@ -201,8 +199,9 @@ fn no_trace_refutes_a_final_verdict() {
                 let mut random = Random::new(seed);
                 let letters = alphabet.letters(props);
                 for _ in 0..20 {
-                    let mut word =
-                        |n: usize| (0..n).filter_map(|_| random.pick(&letters).copied()).collect::<Vec<u64>>();
+                    let mut word = |n: usize| {
+                        (0..n).filter_map(|_| random.pick(&letters).copied()).collect::<Vec<u64>>()
+                    };
                     let (stem, cycle) = (word(6), word(3));
                     let holds = semantics::accepts_lasso(ast, &vocabulary, &stem, &cycle);
                     let mut state = automaton.initial();
@@ -287,7 +286,17 @@ impl Naive<'_> {
 fn what_follows_a_violation() {
     let vocabulary = generate::names(2);
     let formulas: Vec<Ast> = generate::all_formulas(&vocabulary, 1)
-        .chain(["(a & b) | G !a", "G(a -> X b)", "F b & G !a", "!b W a", "G(a -> O b)", "G(a -> F b) & G !(a & b)"].map(read))
+        .chain(
+            [
+                "(a & b) | G !a",
+                "G(a -> X b)",
+                "F b & G !a",
+                "!b W a",
+                "G(a -> O b)",
+                "G(a -> F b) & G !(a & b)",
+            ]
+            .map(read),
+        )
         .collect();
     let wrong: Vec<String> = formulas
         .par_iter()
@@ -308,14 +317,19 @@ fn what_follows_a_violation() {
                     while let Some((trace, word, state)) = waiting.pop() {
                         let (found, expected) = (automaton.verdict(state), naive.verdict(&word));
                         if found != expected {
-                            return Some(format!("{ast}: {mode:?} {alphabet:?}: {found} after {trace:?}, not {expected}"));
+                            return Some(format!(
+                                "{ast}: {mode:?} {alphabet:?}: {found} after {trace:?}, not {expected}"
+                            ));
                         }
                         for &letter in letters.iter().filter(|_| trace.len() < 3) {
                             let step = automaton.step(state, Letter(&[letter]));
                             let (word, breach) = naive.step(&word, letter);
                             let trace: Vec<u64> = [&trace[..], &[letter]].concat();
                             if step.breach != breach {
-                                return Some(format!("{ast}: {mode:?} {alphabet:?}: {trace:?} breach {}", step.breach));
+                                return Some(format!(
+                                    "{ast}: {mode:?} {alphabet:?}: {trace:?} breach {}",
+                                    step.breach
+                                ));
                             }
                             waiting.push((trace, word, step.state));
                         }
@@ -397,9 +411,8 @@ fn equal_infinite_and_finite_readings_give_equal_automata() {
         ("G(b -> Y O a)", "G(b -> Y O (a & true))"),
         ("G a", "!(true U !a)"),
     ] {
-        let words = |text: &str| {
-            compile(&read(text), &vocabulary, &options).unwrap().automaton.words().to_vec()
-        };
+        let words =
+            |text: &str| compile(&read(text), &vocabulary, &options).unwrap().automaton.words().to_vec();
         // `X a` and `WX a` differ on one event, so they are compared where they do not.
         if left == "X a" {
             assert_ne!(words(left), words(right));
@@ -419,7 +432,9 @@ fn limits_end_in_an_error_or_the_same_automaton() {
         let within = |limits: Limits| {
             compile(&ast, &vocabulary, &Options { limits, ..Alphabet::default().options(None) })
         };
-        let Ok(free) = within(Limits { max_states: 5_000, max_nodes: 1 << 18, max_time: None }) else { continue };
+        let Ok(free) = within(Limits { max_states: 5_000, max_nodes: 1 << 18, max_time: None }) else {
+            continue;
+        };
         for max_states in [3, 10, 40] {
             match within(Limits { max_states, ..Limits::default() }) {
                 Ok(limited) => {

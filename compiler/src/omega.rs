@@ -216,8 +216,7 @@ fn join(
         (_, 0) => Err(SATISFIED),
         _ => Ok((p >> 1, q >> 1)),
     });
-    let mut states =
-        Numbers::new(&|open, edge| if open <= SATISFIED { Err(open) } else { Ok((open, edge)) });
+    let mut states = Numbers::new(&|open, edge| if open <= SATISFIED { Err(open) } else { Ok((open, edge)) });
     // The initial state has edges even if it is decided: what is violated from the start can be repaired by a letter
     // that cannot come.
     let both = open.number((satisfiable.automaton.initial, refutable.automaton.initial));

@@ -228,13 +228,13 @@ impl Lasso<'_> {
                         || on.clone().all(|k| self.holds(f, k))
                 }
                 // g at every position up to and including the first f, if there is one.
-                Binary::Release => on
-                    .clone()
-                    .all(|k| self.holds(g, k) || (at..k).any(|before| self.holds(f, before))),
+                Binary::Release => {
+                    on.clone().all(|k| self.holds(g, k) || (at..k).any(|before| self.holds(f, before)))
+                }
                 // g at every position up to and including one with f.
-                Binary::StrongRelease => on
-                    .clone()
-                    .any(|k| self.holds(f, k) && (at..=k).all(|before| self.holds(g, before))),
+                Binary::StrongRelease => {
+                    on.clone().any(|k| self.holds(f, k) && (at..=k).all(|before| self.holds(g, before)))
+                }
                 // A witness for g now or before, and f at every position after it.
                 Binary::Since => {
                     (0..=at).any(|k| self.holds(g, k) && (k + 1..=at).all(|later| self.holds(f, later)))

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
+use tracelaw_compiler::Semantics;
 use tracelaw_compiler::diag::Report;
 use tracelaw_compiler::explain::{Letters, shortest, trace_text, words};
-use tracelaw_compiler::Semantics;
 use tracelaw_runtime::Verdict;
 
 use super::compile::{Subject, Subjects, What};

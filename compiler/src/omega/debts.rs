@@ -83,7 +83,8 @@ impl Debts {
     ) -> Result<ClauseId, BuildError> {
         atoms.sort_unstable();
         atoms.dedup();
-        let implied = |&atom: &Atom| !atoms.iter().any(|&other| other != atom && implies(formulas, other, atom));
+        let implied =
+            |&atom: &Atom| !atoms.iter().any(|&other| other != atom && implies(formulas, other, atom));
         let kept: Rc<[Atom]> = atoms.iter().copied().filter(implied).collect();
         if let Some(&id) = self.clause_ids.get(&kept) {
             return Ok(id);

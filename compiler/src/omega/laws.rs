@@ -215,7 +215,8 @@ impl<'a> Laws<'a> {
             return Ok(done);
         }
         let values = self.memories[memory as usize].clone();
-        let mut rows = Rows { list: vec![Vec::new()], numbers: HashMap::with_hasher(hasher()), forgotten: false };
+        let mut rows =
+            Rows { list: vec![Vec::new()], numbers: HashMap::with_hasher(hasher()), forgotten: false };
         let mut joint = terminal(0);
         for (i, &value) in values.iter().enumerate() {
             let then = if value == FORGOTTEN {
