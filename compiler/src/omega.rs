@@ -14,6 +14,7 @@
 mod debts;
 mod emptiness;
 mod laws;
+mod safety;
 
 use std::collections::HashMap;
 
@@ -25,12 +26,13 @@ use crate::{
     error::BuildError,
     formula::{Core, FormulaId, Formulas},
     machine::Machine,
-    minimize::minimize,
-    mtdfa::{ACCEPT, Mtdfa, REJECT, check_states, edge, product, sinks},
+    minimize::{Joint, minimize},
+    mtdfa::{ACCEPT, Mtdfa, REJECT, check_states, edge, sinks},
 };
 use debts::{DebtId, NEVER, PAID};
 use emptiness::Emptiness;
 use laws::{Laws, MemoryId};
+use safety::{Ground, is_safe, without_dead_ends};
 
 /// The machine of a formula under infinite semantics, as small as it can be, settled, with its verdicts. `finite` is the
 /// automaton of the finite reading, `possible` are the letters that can come.
@@ -108,41 +110,95 @@ impl Prefixes {
         root: FormulaId,
         possible: Ref,
     ) -> Result<Prefixes, BuildError> {
-        // A prefix of a trace of either operand is one of their disjunction, and the other way round.
-        if let Core::Or(operands) = formulas.core(root)
-            && !formulas.is_propositional(root)
-        {
-            let mut all = Prefixes { automaton: Mtdfa::constant(false), alive: false };
-            for operand in operands.to_vec() {
-                let more = Prefixes::new(formulas, dd, limits, operand, possible)?;
-                let both = product(dd, false, &all.automaton, &more.automaton, limits.max_states)?;
-                all = Prefixes { automaton: minimize(dd, both)?, alive: all.alive || more.alive };
-                if all.automaton.initial == ACCEPT {
-                    break;
-                }
+        let (safe, others) = match formulas.core(root) {
+            // A prefix of a trace of either operand is one of their disjunction, and the other way round.
+            Core::Or(operands) if !formulas.is_propositional(root) => {
+                let operands = operands.to_vec();
+                return Prefixes::either(formulas, dd, limits, &operands, possible);
             }
-            return Ok(all);
+            Core::And(operands) => operands.iter().partition(|&&id| is_safe(formulas, id)),
+            _ => (Vec::new(), vec![root]),
+        };
+        let beside = Prefixes::all(formulas, dd, limits, safe)?;
+        let others = formulas.and(others);
+        Prefixes::beside(formulas, dd, limits, others, beside, possible)
+    }
+
+    fn either(
+        formulas: &mut Formulas,
+        dd: &mut Dd,
+        limits: Limits,
+        operands: &[FormulaId],
+        possible: Ref,
+    ) -> Result<Prefixes, BuildError> {
+        let mut parts = Joint::new(false);
+        let mut alive = false;
+        for &operand in operands {
+            let part = Prefixes::new(formulas, dd, limits, operand, possible)?;
+            alive |= part.alive;
+            if part.automaton.initial == ACCEPT {
+                return Ok(part);
+            }
+            parts.add(dd, part.automaton);
         }
-        let laws = Laws::new(formulas, dd, limits);
+        Ok(Prefixes { automaton: parts.finish(dd, limits.max_states)?, alive })
+    }
+
+    /// The prefixes of the infinite traces that satisfy all of some safe formulas.
+    fn all(
+        formulas: &mut Formulas,
+        dd: &mut Dd,
+        limits: Limits,
+        safe: Vec<FormulaId>,
+    ) -> Result<Mtdfa, BuildError> {
+        let mut parts = Joint::new(true);
+        for operand in safe {
+            let part = Prefixes::new(formulas, dd, limits, operand, terminal(1))?.automaton;
+            if part.initial == REJECT {
+                return Ok(part);
+            }
+            parts.add(dd, part);
+        }
+        let product = parts.finish(dd, limits.max_states)?;
+        without_dead_ends(dd, product)
+    }
+
+    /// The prefixes of the infinite traces that satisfy a formula and go an infinite way through `beside`.
+    fn beside(
+        formulas: &mut Formulas,
+        dd: &mut Dd,
+        limits: Limits,
+        root: FormulaId,
+        beside: Mtdfa,
+        possible: Ref,
+    ) -> Result<Prefixes, BuildError> {
+        let ground = Ground::new(dd, &beside, terminal(1))?;
+        let likely = match possible == terminal(1) {
+            true => None,
+            false => Some(Emptiness::new(Ground::new(dd, &beside, possible)?, limits.max_states)),
+        };
+        let letters = ground.letters.clone();
         let mut subsets = Subsets {
-            laws,
-            payable: Emptiness::new(terminal(1), limits.max_states),
-            likely: (possible != terminal(1)).then(|| Emptiness::new(possible, limits.max_states)),
+            laws: Laws::new(formulas, dd, limits),
+            payable: Emptiness::new(ground, limits.max_states),
+            likely,
+            beside,
             list: Vec::new(),
             numbers: HashMap::with_hasher(hasher()),
         };
         let (debt, memory) = subsets.laws.start(root)?;
-        let start = subsets.edge(debt, memory)?;
+        let start = subsets.edge(debt, memory, subsets.beside.initial)?;
         let mut roots = sinks();
-        while let Some(&(debt, memory)) = subsets.list.get(roots.len() - 2) {
+        while let Some(&(debt, memory, state)) = subsets.list.get(roots.len() - 2) {
             check_states(subsets.list.len(), limits.max_states)?;
-            let after = subsets.laws.after(debt, memory)?;
+            let (letters, beside) = (letters[state as usize], subsets.beside.roots[state as usize]);
+            let after = subsets.laws.after(debt, memory, letters, beside)?;
             let mut leaves = Vec::new();
             subsets.laws.dd.leaves(&mut Visited::default(), after, &mut leaves);
             let mut edges: HashMap<u32, u32, ahash::RandomState> = HashMap::with_hasher(hasher());
             for leaf in leaves {
-                let (debt, memory) = subsets.laws.pair(leaf);
-                edges.insert(leaf, subsets.edge(debt, memory)?);
+                let (debt, memory, edge) = subsets.laws.target(leaf);
+                edges.insert(leaf, subsets.edge(debt, memory, edge >> 1)?);
             }
             roots.push(subsets.laws.dd.map(&mut memo(), after, &mut |leaf| Ok(edges[&leaf]))?);
         }
@@ -151,7 +207,7 @@ impl Prefixes {
     }
 }
 
-/// The subset construction: a state is a debt, that is a set of clauses, with a memory.
+/// The subset construction: a state is a debt, that is a set of clauses, with a memory and a state beside.
 struct Subsets<'a> {
     laws: Laws<'a>,
     /// Emptiness over all letters, for leaving clauses out. After a letter that cannot come, a clause may yet be paid
@@ -159,34 +215,36 @@ struct Subsets<'a> {
     payable: Emptiness,
     /// Emptiness over the possible letters, where these are not all.
     likely: Option<Emptiness>,
-    list: Vec<(DebtId, MemoryId)>,
-    numbers: HashMap<(DebtId, MemoryId), u32, ahash::RandomState>,
+    /// What safe formulas ask.
+    beside: Mtdfa,
+    list: Vec<(DebtId, MemoryId, u32)>,
+    numbers: HashMap<(DebtId, MemoryId, u32), u32, ahash::RandomState>,
 }
 
 impl Subsets<'_> {
     /// The edge to the state with that debt, which may say what was put off, and a memory that may hold too much.
-    fn edge(&mut self, debt: DebtId, memory: MemoryId) -> Result<u32, BuildError> {
+    fn edge(&mut self, debt: DebtId, memory: MemoryId, beside: u32) -> Result<u32, BuildError> {
         let debt = self.laws.debts.strip(self.laws.formulas, debt)?;
         let mut clauses = Vec::new();
         let mut alive = false;
         for &clause in self.laws.debts.clauses(debt).iter() {
             let alone = self.laws.debts.intern(self.laws.formulas, vec![clause])?;
-            let state = (clause, self.laws.remember(memory, alone));
-            if self.payable.is_alive(&mut self.laws, state)? {
+            let state = (clause, self.laws.remember(memory, alone), beside);
+            if self.payable.is_alive(&mut self.laws, &self.beside, state)? {
                 clauses.push(clause);
                 alive = alive
                     || match &mut self.likely {
                         None => true,
-                        Some(likely) => likely.is_alive(&mut self.laws, state)?,
+                        Some(likely) => likely.is_alive(&mut self.laws, &self.beside, state)?,
                     };
             }
         }
         let debt = self.laws.debts.intern(self.laws.formulas, clauses)?;
         let state = match debt {
             NEVER => REJECT,
-            PAID => ACCEPT,
+            PAID if beside == ACCEPT => ACCEPT,
             _ => {
-                let key = (debt, self.laws.remember(memory, debt));
+                let key = (debt, self.laws.remember(memory, debt), beside);
                 let next = self.list.len() as u32 + 2;
                 *self.numbers.entry(key).or_insert_with(|| {
                     self.list.push(key);

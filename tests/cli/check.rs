@@ -85,7 +85,7 @@ fn a_session_that_goes_on_for_ever_owes_nothing_at_the_end_of_its_log() {
         assert_eq!(verdicts(&infinite(formula, ""), &calls(log)), [expected], "{formula}");
     }
     let restart = infinite("F b & G(a -> G !b)", "after_violation = \"restart\"");
-    assert_eq!(verdicts(&restart, &calls("a b a")), ["s r violated 0,2"]);
+    assert_eq!(verdicts(&restart, &calls("a a b a")), ["s r violated 0,1"]);
     let off = infinite("G !b", "after_violation = \"off\"");
     assert_eq!(verdicts(&off, &calls("b b")), ["s r violated 0"]);
     let text = check(&infinite("G(a -> F b)", ""), &calls("a"), &[]).out;

@@ -10,16 +10,17 @@ use std::collections::HashMap;
 use super::{
     debts::{ClauseId, FREE},
     laws::{Laws, MemoryId},
+    safety::Ground,
 };
 use crate::{
-    dd::{BinaryOp, Cache, Ref, Visited, hasher, terminal, value},
+    dd::{Visited, hasher},
     error::BuildError,
     formula::FormulaId,
-    mtdfa::check_states,
+    mtdfa::{Mtdfa, check_states},
 };
 
-/// A state: what is owed and what is remembered.
-pub(super) type State = (ClauseId, MemoryId);
+/// A state: what is owed, what is remembered, and the state of the automaton beside.
+pub(super) type State = (ClauseId, MemoryId, u32);
 
 /// What is known of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +31,10 @@ enum Status {
     Dead,
 }
 
-/// All states met so far, where the letters are those of `possible`.
+/// All states met so far, over some automaton beside and some letters.
 pub(super) struct Emptiness {
-    possible: Ref,
+    /// The letters that lead on beside.
+    ground: Ground,
     status: HashMap<State, Status, ahash::RandomState>,
     max_states: usize,
 }
@@ -68,26 +70,31 @@ impl Component {
 }
 
 impl Emptiness {
-    pub(super) fn new(possible: Ref, max_states: usize) -> Emptiness {
-        Emptiness { possible, status: HashMap::with_hasher(hasher()), max_states }
+    pub(super) fn new(ground: Ground, max_states: usize) -> Emptiness {
+        Emptiness { ground, status: HashMap::with_hasher(hasher()), max_states }
     }
 
     /// Whether some infinite trace pays for the clause.
     ///
     /// # Complexity
     /// Each state is expanded once over all calls; a call stops at the first success.
-    pub(super) fn is_alive(&mut self, laws: &mut Laws<'_>, state: State) -> Result<bool, BuildError> {
+    pub(super) fn is_alive(
+        &mut self,
+        laws: &mut Laws<'_>,
+        beside: &Mtdfa,
+        state: State,
+    ) -> Result<bool, BuildError> {
         match self.status.get(&state) {
             Some(Status::Alive) => return Ok(true),
             Some(Status::Dead) => return Ok(false),
             // Nothing is open between calls.
             Some(Status::Open(_)) | None => {}
         }
-        if state.0 == FREE {
-            return Ok(true);
+        if state.0 == FREE || !self.ground.alive[state.2 as usize] {
+            return Ok(self.ground.alive[state.2 as usize]);
         }
         let mut way = Vec::new();
-        let alive = self.search(laws, state, &mut way)?;
+        let alive = self.search(laws, beside, state, &mut way)?;
         // All that is still on the way leads to the success.
         for state in way {
             self.status.insert(state, Status::Alive);
@@ -99,6 +106,7 @@ impl Emptiness {
     fn search(
         &mut self,
         laws: &mut Laws<'_>,
+        beside: &Mtdfa,
         start: State,
         way: &mut Vec<State>,
     ) -> Result<bool, BuildError> {
@@ -110,7 +118,7 @@ impl Emptiness {
                 check_states(self.status.len(), self.max_states)?;
                 self.status.insert(edge.to, Status::Open(way.len()));
                 components.push(Component { first: way.len(), common: None, entered: edge.put_off });
-                calls.push((way.len(), self.edges(laws, edge.to)?));
+                calls.push((way.len(), self.edges(laws, beside, edge.to)?));
                 way.push(edge.to);
             }
             let Some((place, edges)) = calls.last_mut() else { return Ok(false) };
@@ -126,6 +134,7 @@ impl Emptiness {
                 continue;
             };
             match self.status.get(&edge.to) {
+                // Letters lead on beside, and nothing else is asked.
                 _ if edge.to.0 == FREE => return Ok(true),
                 Some(Status::Alive) => return Ok(true),
                 Some(Status::Dead) => {}
@@ -150,47 +159,30 @@ impl Emptiness {
         }
     }
 
-    /// The transitions under possible letters, those to try first last: the fewer owed and put off the better.
-    fn edges(&self, laws: &mut Laws<'_>, (clause, memory): State) -> Result<Vec<Edge>, BuildError> {
+    /// The transitions, those to try first last: the fewer owed and put off the better.
+    fn edges(
+        &mut self,
+        laws: &mut Laws<'_>,
+        beside: &Mtdfa,
+        (clause, memory, state): State,
+    ) -> Result<Vec<Edge>, BuildError> {
         let debt = laws.debts.intern(laws.formulas, vec![clause])?;
-        let after = laws.after(debt, memory)?;
-        let after = laws.dd.apply(&mut Possible, &mut Cache::new(), after, self.possible)?;
+        let letters = self.ground.letters[state as usize];
+        let after = laws.after(debt, memory, letters, beside.roots[state as usize])?;
         let mut leaves = Vec::new();
         laws.dd.leaves(&mut Visited::default(), after, &mut leaves);
         let mut edges = Vec::new();
-        for leaf in leaves.into_iter().filter(|&leaf| leaf != NOWHERE) {
-            let (debt, memory) = laws.pair(leaf);
+        for leaf in leaves {
+            let (debt, memory, edge) = laws.target(leaf);
             for &clause in laws.debts.clauses(debt).iter() {
                 let (owed, put_off) = laws.debts.split(laws.formulas, clause)?;
                 let debt = laws.debts.intern(laws.formulas, vec![owed])?;
                 let memory = laws.remember(memory, debt);
                 let size = laws.debts.clause(owed).len() + put_off.len();
-                edges.push((size, Edge { put_off, to: (owed, memory) }));
+                edges.push((size, Edge { put_off, to: (owed, memory, edge >> 1) }));
             }
         }
         edges.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
         Ok(edges.into_iter().map(|(_, edge)| edge).collect())
-    }
-}
-
-/// The greatest value of a terminal: more pairs than that do not fit into memory.
-const NOWHERE: u32 = (1 << 31) - 1;
-
-/// Sends the impossible letters nowhere.
-struct Possible;
-
-impl BinaryOp for Possible {
-    const COMMUTES: bool = false;
-
-    fn shortcut(&self, after: Ref, possible: Ref) -> Option<Ref> {
-        match value(possible) {
-            Some(0) => Some(terminal(NOWHERE)),
-            Some(_) => Some(after),
-            None => None,
-        }
-    }
-
-    fn leaf(&mut self, after: u32, _: u32) -> Result<u32, BuildError> {
-        Ok(after)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, rc::Rc};
 
-use super::debts::{Atom, ClauseId, Combine, DebtId, Debts, FREE, NEVER, PAID};
+use super::debts::{Atom, ClauseId, Combine, DebtId, Debts, NEVER, PAID};
 use crate::{
     config::Limits,
     dd::{BinaryOp, Cache, Dd, Ref, Visited, hasher, memo, terminal},
@@ -41,11 +41,12 @@ pub(super) struct Laws<'a> {
     /// What a letter makes of formulas: of those that do not look back, and of all others under the present memory.
     lasting: HashMap<FormulaId, Ref, ahash::RandomState>,
     passing: HashMap<FormulaId, Ref, ahash::RandomState>,
-    clause_after: HashMap<(ClauseId, MemoryId), Ref, ahash::RandomState>,
+    clause_after: HashMap<(ClauseId, MemoryId, Ref), Ref, ahash::RandomState>,
     and: Cache,
     or: Cache,
-    pairs: Pairs,
-    paired: Cache,
+    /// Of debts and memories, and of these and the states beside.
+    remembered: (Pairs, Cache),
+    accompanied: (Pairs, Cache),
 }
 
 impl<'a> Laws<'a> {
@@ -66,8 +67,8 @@ impl<'a> Laws<'a> {
             clause_after: HashMap::with_hasher(hasher()),
             and: Cache::new(),
             or: Cache::new(),
-            pairs: Pairs { list: Vec::new(), numbers: HashMap::with_hasher(hasher()) },
-            paired: Cache::new(),
+            remembered: (Pairs::new(), Cache::new()),
+            accompanied: (Pairs::new(), Cache::new()),
         }
     }
 
@@ -162,33 +163,53 @@ impl<'a> Laws<'a> {
         Ok(debt)
     }
 
-    /// What a letter makes of a debt: a diagram over pairs, see [`Laws::pair`].
-    pub(super) fn after(&mut self, debt: DebtId, memory: MemoryId) -> Result<Ref, BuildError> {
+    /// What a letter makes of a debt and a memory, and of a state beside them by its diagram `beside`. Nothing pays for
+    /// anything after a letter that is not one of `letters`. Terminals are explained by [`Laws::target`].
+    pub(super) fn after(
+        &mut self,
+        debt: DebtId,
+        memory: MemoryId,
+        letters: Ref,
+        beside: Ref,
+    ) -> Result<Ref, BuildError> {
         self.dd.check_time()?;
         if self.present != memory {
             self.present = memory;
             self.passing.clear();
         }
-        let debt_after = self.debt(debt)?;
-        let memory_after = self.memory_after(memory)?;
-        self.dd.apply(&mut self.pairs, &mut self.paired, debt_after, memory_after)
+        let debt = self.debt(debt, letters)?;
+        let memory = self.memory_after(memory)?;
+        let (pairs, cache) = &mut self.remembered;
+        let remembered = self.dd.apply(pairs, cache, debt, memory)?;
+        let (pairs, cache) = &mut self.accompanied;
+        self.dd.apply(pairs, cache, remembered, beside)
     }
 
-    /// The debt and the memory that a terminal of [`Laws::after`] stands for. The debt says what was put off, the memory
-    /// holds more than the debt needs.
-    pub(super) fn pair(&self, leaf: u32) -> (DebtId, MemoryId) {
-        self.pairs.list[leaf as usize]
+    /// The debt, the memory and the edge of the state beside that a terminal of [`Laws::after`] stands for. The debt says
+    /// what was put off, and the memory holds more than the debt needs.
+    pub(super) fn target(&self, leaf: u32) -> (DebtId, MemoryId, u32) {
+        let (remembered, edge) = self.accompanied.0.list[leaf as usize];
+        let (debt, memory) = self.remembered.0.list[remembered as usize];
+        (debt, memory, edge)
     }
 
-    fn clause(&mut self, clause: ClauseId) -> Result<Ref, BuildError> {
-        if clause == FREE {
-            return Ok(terminal(PAID));
+    /// What one of the letters makes of a debt under the present memory.
+    fn debt(&mut self, debt: DebtId, letters: Ref) -> Result<Ref, BuildError> {
+        let mut after = terminal(NEVER);
+        for &clause in self.debts.clauses(debt).iter() {
+            let clause = self.clause(clause, letters)?;
+            after = self.combine(false, after, clause)?;
         }
-        let key = (clause, self.present);
+        Ok(after)
+    }
+
+    fn clause(&mut self, clause: ClauseId, letters: Ref) -> Result<Ref, BuildError> {
+        let key = (clause, self.present, letters);
         if let Some(&done) = self.clause_after.get(&key) {
             return Ok(done);
         }
-        let mut after = terminal(PAID);
+        // A set of letters is a diagram of debts: paid, or never. Few letters keep all that follows small.
+        let mut after = letters;
         for &atom in self.debts.clause(clause).iter() {
             if let Atom::Owed(id) = atom {
                 let atom = self.formula(id)?;
@@ -196,16 +217,6 @@ impl<'a> Laws<'a> {
             }
         }
         self.clause_after.insert(key, after);
-        Ok(after)
-    }
-
-    /// What a letter makes of a debt under the present memory.
-    fn debt(&mut self, debt: DebtId) -> Result<Ref, BuildError> {
-        let mut after = terminal(NEVER);
-        for &clause in self.debts.clauses(debt).iter() {
-            let clause = self.clause(clause)?;
-            after = self.combine(false, after, clause)?;
-        }
         Ok(after)
     }
 
@@ -315,7 +326,7 @@ impl<'a> Laws<'a> {
     fn remembered(&mut self, id: FormulaId) -> Result<Ref, BuildError> {
         let values = &self.memories[self.present as usize];
         match self.past_index.get(&id).and_then(|&i| values.get(i)) {
-            Some(&debt) if debt != FORGOTTEN => self.debt(debt),
+            Some(&debt) if debt != FORGOTTEN => self.debt(debt, terminal(PAID)),
             _ => Err(BuildError::internal("a past operator was not foreseen")),
         }
     }
@@ -327,17 +338,23 @@ fn join(set: &mut Vec<u64>, other: Option<&Rc<[u64]>>) {
     set.iter_mut().zip(other).for_each(|(word, more)| *word |= more);
 }
 
-/// Pairs terminals, numbered as they turn up.
+/// Pairs terminals, numbered as they turn up. Pairs that begin with 0 are one: nothing pays for them.
 struct Pairs {
     list: Vec<(u32, u32)>,
     numbers: HashMap<(u32, u32), u32, ahash::RandomState>,
 }
 
+impl Pairs {
+    fn new() -> Pairs {
+        Pairs { list: vec![(0, 0)], numbers: HashMap::with_hasher(hasher()) }
+    }
+}
+
 impl BinaryOp for Pairs {
     const COMMUTES: bool = false;
 
-    fn shortcut(&self, _: Ref, _: Ref) -> Option<Ref> {
-        None
+    fn shortcut(&self, f: Ref, _: Ref) -> Option<Ref> {
+        (f == terminal(0)).then_some(f)
     }
 
     fn leaf(&mut self, f: u32, g: u32) -> Result<u32, BuildError> {
