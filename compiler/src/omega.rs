@@ -16,7 +16,7 @@ mod emptiness;
 mod laws;
 mod safety;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tracelaw_runtime::Verdict;
 
@@ -53,12 +53,16 @@ pub(crate) fn machine(
     let mut strong = Strong { formulas, done: HashMap::with_hasher(hasher()) };
     let negation = strong.formulas.not(root);
     let (root, negation) = (strong.of(root), strong.of(negation));
-    let satisfiable = Prefixes::new(formulas, dd, limits, root, possible)?;
-    let refutable = Prefixes::new(formulas, dd, limits, negation, possible)?;
+    let mut builder = Builder { formulas, dd, limits };
+    let satisfiable = builder.prefixes(root, possible, MAX_WAYS)?;
+    let refutable = builder.prefixes(negation, possible, MAX_WAYS)?;
     let mut machine = join(dd, limits, &satisfiable, &refutable, finite, accepts_empty)?;
     machine.reduce(dd, terminal(1))?;
     Ok(machine)
 }
+
+/// A conjunction of disjunctions becomes a disjunction of at most so many conjunctions.
+const MAX_WAYS: usize = 32;
 
 /// Makes every next strong: on infinite traces there is no other.
 struct Strong<'f> {
@@ -101,86 +105,122 @@ struct Prefixes {
     alive: bool,
 }
 
-impl Prefixes {
-    /// `root` has strong nexts only.
-    fn new(
-        formulas: &mut Formulas,
-        dd: &mut Dd,
-        limits: Limits,
-        root: FormulaId,
-        possible: Ref,
-    ) -> Result<Prefixes, BuildError> {
-        let (safe, others) = match formulas.core(root) {
-            // A prefix of a trace of either operand is one of their disjunction, and the other way round.
-            Core::Or(operands) if !formulas.is_propositional(root) => {
+/// Finds the prefixes of formulas in which every next is strong.
+struct Builder<'a> {
+    formulas: &'a mut Formulas,
+    dd: &'a mut Dd,
+    limits: Limits,
+}
+
+impl Builder<'_> {
+    /// The prefixes of one formula. `ways` says how far conjunctions may be distributed over disjunctions.
+    fn prefixes(&mut self, root: FormulaId, possible: Ref, ways: usize) -> Result<Prefixes, BuildError> {
+        let operands = match self.formulas.core(root) {
+            _ if self.formulas.is_propositional(root) => vec![root],
+            Core::Or(operands) => {
                 let operands = operands.to_vec();
-                return Prefixes::either(formulas, dd, limits, &operands, possible);
+                return self.any(operands, possible, ways);
             }
-            Core::And(operands) => operands.iter().partition(|&&id| is_safe(formulas, id)),
-            _ => (Vec::new(), vec![root]),
+            Core::And(operands) => operands.to_vec(),
+            _ => vec![root],
         };
-        let beside = Prefixes::all(formulas, dd, limits, safe)?;
-        let others = formulas.and(others);
-        Prefixes::beside(formulas, dd, limits, others, beside, possible)
+        // Where all letters are possible, what shares no proposition goes its own way.
+        if possible == terminal(1) && operands.len() > 1 {
+            let groups = self.groups(&operands);
+            if groups.len() > 1 {
+                let automaton = self.all(groups, ways)?;
+                let alive = automaton.initial != REJECT;
+                return Ok(Prefixes { automaton, alive });
+            }
+        }
+        for (i, &operand) in operands.iter().enumerate() {
+            if let Core::Or(choices) = self.formulas.core(operand)
+                && !self.formulas.is_propositional(operand)
+                && operands.len() > 1
+                && choices.len() <= ways
+            {
+                let (choices, ways) = (choices.to_vec(), ways / choices.len());
+                let others = self.formulas.and(operands.iter().copied().filter(|&o| o != operands[i]));
+                let with_others = |&choice: &FormulaId| self.formulas.and([others, choice]);
+                let choices = choices.iter().map(with_others).collect();
+                return self.any(choices, possible, ways);
+            }
+        }
+        let (safe, others): (Vec<_>, Vec<_>) =
+            operands.into_iter().partition(|&id| is_safe(self.formulas, id));
+        let mut beside = match others.is_empty() && safe.len() == 1 {
+            true => return self.beside(safe[0], Mtdfa::constant(true), possible),
+            false => self.all(safe, ways)?,
+        };
+        // Each of the others on its own already rules out some ways through what the safe ones allow.
+        if others.len() > 1 {
+            for &other in &others {
+                beside = self.beside(other, beside, terminal(1))?.automaton;
+            }
+        }
+        let others = self.formulas.and(others);
+        self.beside(others, beside, possible)
     }
 
-    fn either(
-        formulas: &mut Formulas,
-        dd: &mut Dd,
-        limits: Limits,
-        operands: &[FormulaId],
-        possible: Ref,
-    ) -> Result<Prefixes, BuildError> {
+    /// A prefix of a trace of one of several formulas is one of their disjunction, and the other way round.
+    fn any(&mut self, formulas: Vec<FormulaId>, possible: Ref, ways: usize) -> Result<Prefixes, BuildError> {
         let mut parts = Joint::new(false);
         let mut alive = false;
-        for &operand in operands {
-            let part = Prefixes::new(formulas, dd, limits, operand, possible)?;
-            alive |= part.alive;
+        for formula in formulas {
+            let part = self.prefixes(formula, possible, ways)?;
             if part.automaton.initial == ACCEPT {
                 return Ok(part);
             }
-            parts.add(dd, part.automaton);
+            alive |= part.alive;
+            parts.add(self.dd, part.automaton);
         }
-        Ok(Prefixes { automaton: parts.finish(dd, limits.max_states)?, alive })
+        Ok(Prefixes { automaton: parts.finish(self.dd, self.limits.max_states)?, alive })
     }
 
-    /// The prefixes of the infinite traces that satisfy all of some safe formulas.
-    fn all(
-        formulas: &mut Formulas,
-        dd: &mut Dd,
-        limits: Limits,
-        safe: Vec<FormulaId>,
-    ) -> Result<Mtdfa, BuildError> {
+    /// The prefixes of the infinite traces that satisfy several formulas that are safe, or share no proposition.
+    fn all(&mut self, formulas: Vec<FormulaId>, ways: usize) -> Result<Mtdfa, BuildError> {
         let mut parts = Joint::new(true);
-        for operand in safe {
-            let part = Prefixes::new(formulas, dd, limits, operand, terminal(1))?.automaton;
+        for formula in formulas {
+            let part = self.prefixes(formula, terminal(1), ways)?.automaton;
             if part.initial == REJECT {
                 return Ok(part);
             }
-            parts.add(dd, part);
+            parts.add(self.dd, part);
         }
-        let product = parts.finish(dd, limits.max_states)?;
-        without_dead_ends(dd, product)
+        let product = parts.finish(self.dd, self.limits.max_states)?;
+        without_dead_ends(self.dd, product)
+    }
+
+    /// Conjunctions of the operands that share propositions.
+    fn groups(&mut self, operands: &[FormulaId]) -> Vec<FormulaId> {
+        let mut groups: Vec<(HashSet<u32, ahash::RandomState>, Vec<FormulaId>)> = Vec::new();
+        for &operand in operands {
+            let (mut props, mut members) = (propositions(self.formulas, operand), vec![operand]);
+            groups.retain_mut(|group| {
+                let apart = group.0.is_disjoint(&props);
+                if !apart {
+                    props.extend(&group.0);
+                    members.append(&mut group.1);
+                }
+                apart
+            });
+            groups.push((props, members));
+        }
+        groups.into_iter().map(|(_, members)| self.formulas.and(members)).collect()
     }
 
     /// The prefixes of the infinite traces that satisfy a formula and go an infinite way through `beside`.
-    fn beside(
-        formulas: &mut Formulas,
-        dd: &mut Dd,
-        limits: Limits,
-        root: FormulaId,
-        beside: Mtdfa,
-        possible: Ref,
-    ) -> Result<Prefixes, BuildError> {
-        let ground = Ground::new(dd, &beside, terminal(1))?;
+    fn beside(&mut self, root: FormulaId, beside: Mtdfa, possible: Ref) -> Result<Prefixes, BuildError> {
+        let max_states = self.limits.max_states;
+        let ground = Ground::new(self.dd, &beside, terminal(1))?;
         let likely = match possible == terminal(1) {
             true => None,
-            false => Some(Emptiness::new(Ground::new(dd, &beside, possible)?, limits.max_states)),
+            false => Some(Emptiness::new(Ground::new(self.dd, &beside, possible)?, max_states)),
         };
         let letters = ground.letters.clone();
         let mut subsets = Subsets {
-            laws: Laws::new(formulas, dd, limits),
-            payable: Emptiness::new(ground, limits.max_states),
+            laws: Laws::new(self.formulas, self.dd, self.limits),
+            payable: Emptiness::new(ground, max_states),
             likely,
             beside,
             list: Vec::new(),
@@ -190,7 +230,7 @@ impl Prefixes {
         let start = subsets.edge(debt, memory, subsets.beside.initial)?;
         let mut roots = sinks();
         while let Some(&(debt, memory, state)) = subsets.list.get(roots.len() - 2) {
-            check_states(subsets.list.len(), limits.max_states)?;
+            check_states(subsets.list.len(), max_states)?;
             let (letters, beside) = (letters[state as usize], subsets.beside.roots[state as usize]);
             let after = subsets.laws.after(debt, memory, letters, beside)?;
             let mut leaves = Vec::new();
@@ -202,9 +242,20 @@ impl Prefixes {
             }
             roots.push(subsets.laws.dd.map(&mut memo(), after, &mut |leaf| Ok(edges[&leaf]))?);
         }
-        let automaton = minimize(dd, Mtdfa { roots, initial: start >> 1 })?;
+        let automaton = minimize(self.dd, Mtdfa { roots, initial: start >> 1 })?;
         Ok(Prefixes { automaton, alive: start & 1 != 0 })
     }
+}
+
+/// The propositions of a formula.
+fn propositions(formulas: &Formulas, id: FormulaId) -> HashSet<u32, ahash::RandomState> {
+    let mut props = HashSet::with_hasher(hasher());
+    for id in formulas.below(id) {
+        if let Core::Literal { prop, .. } = *formulas.core(id) {
+            props.insert(prop);
+        }
+    }
+    props
 }
 
 /// The subset construction: a state is a debt, that is a set of clauses, with a memory and a state beside.

@@ -13,15 +13,8 @@ use crate::{
 
 /// Whether a formula has no unbounded until.
 pub(super) fn is_safe(formulas: &Formulas, id: FormulaId) -> bool {
-    let mut seen = std::collections::HashSet::with_hasher(crate::dd::hasher());
-    let mut stack = vec![id];
-    while let Some(id) = stack.pop() {
-        if matches!(formulas.core(id), Core::Until { last: None, .. }) {
-            return false;
-        }
-        stack.extend(formulas.children(id).into_iter().filter(|child| seen.insert(*child)));
-    }
-    true
+    let unbounded = |id: FormulaId| matches!(formulas.core(id), Core::Until { last: None, .. });
+    !formulas.below(id).into_iter().any(unbounded)
 }
 
 /// Which letters lead on from each state of an automaton, where only some letters are possible.
