@@ -456,6 +456,20 @@ fn limits_end_in_an_error_or_the_same_automaton() {
 }
 
 #[test]
+fn a_time_limit_is_kept() {
+    // Clauses by the thousand: minutes without a limit, until that on nodes is reached.
+    let choices: Vec<String> = (0..6).map(|i| format!("((X[{i}] a U X b) | G(b R X[{i}] !a))")).collect();
+    let text = format!("G({}) W F({})", choices.join(" & "), choices.join(" | "));
+    let limits = Limits { max_time: Some(Duration::from_millis(300)), ..Limits::default() };
+    let started = Instant::now();
+    let compiled =
+        compile(&read(&text), &generate::names(2), &Options { limits, ..Alphabet::default().options(None) });
+    println!("{:?}", compiled.as_ref().map(|c| c.stats));
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert!(compiled.is_err_and(|e| e.is_time_limit()));
+}
+
+#[test]
 fn deep_and_long_formulas_stay_usable() {
     let started = Instant::now();
     let vocabulary = generate::names(2);

@@ -252,6 +252,7 @@ impl<'a> Laws<'a> {
     }
 
     fn combine(&mut self, conjunction: bool, f: Ref, g: Ref) -> Result<Ref, BuildError> {
+        self.dd.check_time()?;
         let cache = if conjunction { &mut self.and } else { &mut self.or };
         let mut op = Combine { conjunction, formulas: self.formulas, debts: &mut self.debts };
         self.dd.apply(&mut op, cache, f, g)
