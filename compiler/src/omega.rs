@@ -78,19 +78,40 @@ impl Strong<'_> {
         if let Some(&done) = self.done.get(&id) {
             return done;
         }
-        let parts: Vec<FormulaId> = self.formulas.children(id).into_iter().map(|f| self.of(f)).collect();
-        let formulas = &mut *self.formulas;
-        let strong = match (formulas.core(id), parts.as_slice()) {
-            (Core::And(_), parts) => formulas.and(parts.to_vec()),
-            (Core::Or(_), parts) => formulas.or(parts.to_vec()),
-            (&Core::Next { steps, .. }, &[arg]) => formulas.next(true, steps, arg),
-            (&Core::Yesterday { strong, .. }, &[arg]) => formulas.yesterday(strong, arg),
-            (&Core::Until { last, .. }, &[lhs, rhs]) => formulas.until(last, lhs, rhs),
-            (&Core::Release { last, .. }, &[lhs, rhs]) => formulas.release(last, lhs, rhs),
-            (Core::Since { .. }, &[lhs, rhs]) => formulas.since(lhs, rhs),
-            (Core::Trigger { .. }, &[lhs, rhs]) => formulas.trigger(lhs, rhs),
-            // Constants and literals have no parts, all others have theirs.
-            _ => id,
+        let strong = match self.formulas.core(id).clone() {
+            Core::False | Core::True | Core::Literal { .. } => id,
+            Core::And(fs) => {
+                let fs: Vec<_> = fs.iter().map(|&f| self.of(f)).collect();
+                self.formulas.and(fs)
+            }
+            Core::Or(fs) => {
+                let fs: Vec<_> = fs.iter().map(|&f| self.of(f)).collect();
+                self.formulas.or(fs)
+            }
+            Core::Next { strong: _, steps, arg } => {
+                let arg = self.of(arg);
+                self.formulas.next(true, steps, arg)
+            }
+            Core::Until { last, lhs, rhs } => {
+                let (lhs, rhs) = (self.of(lhs), self.of(rhs));
+                self.formulas.until(last, lhs, rhs)
+            }
+            Core::Release { last, lhs, rhs } => {
+                let (lhs, rhs) = (self.of(lhs), self.of(rhs));
+                self.formulas.release(last, lhs, rhs)
+            }
+            Core::Yesterday { strong, arg } => {
+                let arg = self.of(arg);
+                self.formulas.yesterday(strong, arg)
+            }
+            Core::Since { lhs, rhs } => {
+                let (lhs, rhs) = (self.of(lhs), self.of(rhs));
+                self.formulas.since(lhs, rhs)
+            }
+            Core::Trigger { lhs, rhs } => {
+                let (lhs, rhs) = (self.of(lhs), self.of(rhs));
+                self.formulas.trigger(lhs, rhs)
+            }
         };
         self.done.insert(id, strong);
         strong
