@@ -34,7 +34,8 @@ A request is one line: an object with
   exclusive      lists of propositions of which at most one holds at an event
   one_per_event  true: exactly one proposition holds at each event
 A request with a mistake is answered by {"id":..,"error":{"message","line","column",..}}; the others are not affected.
-Answers come in the order of the requests. `accepts` says whether a trace ends in `holding` or `satisfied`. `initial` and `accepts` of the trace without events are those of the empty trace.
+Answers come in the order of the requests. `accepts` says whether a trace ends in `holding` or `satisfied`; `initial`, and `accepts` of the
+trace without events, are those of the empty trace.
 
 Exit status:
   0  every request was answered, be it by an error
