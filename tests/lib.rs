@@ -6,6 +6,7 @@ mod audit;
 mod cli;
 mod determinism;
 mod exhaustive;
+mod infinite;
 mod laws;
 mod limits;
 mod monitors;

@@ -28,13 +28,14 @@ A request is one line: an object with
   formula        the rule
   traces         a list of traces; a trace is a list of events, an event the list of the propositions that hold at it
   id             any value; it comes back in the answer
-  semantics      "finite" (default); "infinite" is refused so far
+  semantics      "finite" (default) or "infinite": over which continuations the verdicts speak
   dialect        "tracelaw" (default) or "spot" (plain X is the weak next)
   props          all propositions there are; without it, those that the formula does not mention are ignored
   exclusive      lists of propositions of which at most one holds at an event
   one_per_event  true: exactly one proposition holds at each event
 A request with a mistake is answered by {"id":..,"error":{"message","line","column",..}}; the others are not affected.
-Answers come in the order of the requests. `initial` and `accepts` of the trace without events are those of the empty trace.
+Answers come in the order of the requests. `accepts` says whether a trace ends in `holding` or `satisfied`; `initial`, and `accepts` of the
+trace without events, are those of the empty trace.
 
 Exit status:
   0  every request was answered, be it by an error

@@ -118,7 +118,7 @@ pub(super) enum SemanticsArg {
     /// Sessions end: all finite continuations count
     #[default]
     Finite,
-    /// Sessions go on for ever: all infinite continuations count (refused so far)
+    /// Sessions go on for ever: all infinite continuations count
     Infinite,
 }
 

@@ -1,6 +1,6 @@
 //! The arena and its smart constructors: every rewrite rule is here, beside the operator it is for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Core, FALSE, FormulaId, Law, TRUE};
 use crate::dd::hasher;
@@ -61,6 +61,19 @@ impl Formulas {
             | Core::Since { lhs, rhs }
             | Core::Trigger { lhs, rhs } => vec![*lhs, *rhs],
         }
+    }
+
+    /// The formula and all that it is made of, each once.
+    pub(crate) fn below(&self, id: FormulaId) -> Vec<FormulaId> {
+        let mut seen = HashSet::with_hasher(hasher());
+        seen.insert(id);
+        let mut found = vec![id];
+        let mut next = 0;
+        while let Some(&id) = found.get(next) {
+            next += 1;
+            found.extend(self.children(id).into_iter().filter(|&child| seen.insert(child)));
+        }
+        found
     }
 
     fn intern(&mut self, core: Core) -> FormulaId {
