@@ -340,8 +340,14 @@ impl<'a> RuleSet<'a> {
         if self.group_len == 1 && self.groups[0].run(state, symbols, &mut note) {
             return;
         }
+        let mut noted = InBlock::<BREACHES>::new();
         for (event, &symbol) in symbols.iter().enumerate() {
-            self.advance::<BREACHES>(&mut state, symbol, &mut |change| (note.each)(event, change));
+            let each = &mut |change| (note.each)(event, change);
+            if self.group_len == 1 {
+                self.advance::<BREACHES>(&mut state, symbol, each);
+            } else {
+                self.advance_groups(&mut state, symbol, &mut noted, each);
+            }
         }
     }
 
@@ -359,8 +365,18 @@ impl<'a> RuleSet<'a> {
             group.step(self, state, class, input, &mut Direct::<_, BREACHES>(each));
             return;
         }
+        self.advance_groups(state, input, &mut InBlock::<BREACHES>::new(), each);
+    }
+
+    #[inline]
+    fn advance_groups<const BREACHES: bool>(
+        &self,
+        state: &mut impl Place,
+        input: impl Input,
+        noted: &mut InBlock<BREACHES>,
+        each: &mut impl FnMut(Change),
+    ) {
         let (mut known, mut block) = (None, 0);
-        let mut noted = InBlock::<BREACHES> { noted: Noted::new(), any: false };
         for i in 0..self.group_len {
             self.with_group(i, |group| {
                 let class = match known {
@@ -373,7 +389,7 @@ impl<'a> RuleSet<'a> {
                     noted.tell(block, each);
                     block = this;
                 }
-                group.step(self, state, class, input, &mut noted);
+                group.step(self, state, class, input, noted);
             });
         }
         noted.tell(block, each);
@@ -501,6 +517,10 @@ struct InBlock<const BREACHES: bool> {
 }
 
 impl<const BREACHES: bool> InBlock<BREACHES> {
+    const fn new() -> InBlock<BREACHES> {
+        InBlock { noted: Noted::new(), any: false }
+    }
+
     #[inline]
     fn tell(&mut self, block: u32, each: &mut impl FnMut(Change)) {
         if core::mem::take(&mut self.any) {

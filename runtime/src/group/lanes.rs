@@ -1,7 +1,12 @@
 //! Rules of few states side by side in the bits of words.
 
 use super::{Group, Note, Place, Record};
-use crate::{Change, Symbol, Verdict, wire::Bytes};
+use crate::{
+    Change, Symbol, Verdict,
+    arch::{self, Kernel},
+    monitor::BLOCK,
+    wire::Bytes,
+};
 
 /// The most state bits of a lane.
 const MAX_BITS: usize = 3;
@@ -37,16 +42,32 @@ const fn row_len(bits: usize, width: usize) -> usize {
 /// The state bits of a block, word by word.
 type Bits<const BITS: usize, const WIDTH: usize> = [[u64; WIDTH]; BITS];
 
-/// Calls the method with the constants that fit the lanes.
+/// Words of all blocks of a group, whose rules are within one block of the rule set.
+const ALL: usize = BLOCK / 64;
+
+/// What an event does to the lanes of `WORDS` words.
+struct News<const BITS: usize, const WORDS: usize> {
+    new: [[u64; WORDS]; BITS],
+    /// The lanes of which there is something to say, and, unless only breaches are told, those whose rule is broken.
+    told: [u64; WORDS],
+    breach: [u64; WORDS],
+    /// Bit `i`: there is something to tell of word `i`.
+    some: u32,
+}
+
+/// Calls the method with the constants that fit the lanes: bits, words of a block, words at the most.
 macro_rules! with_shape {
     ($lanes:expr, $method:ident($($argument:expr),*)) => {
-        match ($lanes.bits, $lanes.width) {
-            (1, 1) => $lanes.$method::<1, 1>($($argument),*),
-            (2, 1) => $lanes.$method::<2, 1>($($argument),*),
-            (_, 1) => $lanes.$method::<3, 1>($($argument),*),
-            (1, _) => $lanes.$method::<1, WIDE>($($argument),*),
-            (2, _) => $lanes.$method::<2, WIDE>($($argument),*),
-            _ => $lanes.$method::<3, WIDE>($($argument),*),
+        match ($lanes.bits, $lanes.width, $lanes.blocks) {
+            (1, 1, _) => $lanes.$method::<1, 1, 1>($($argument),*),
+            (2, 1, _) => $lanes.$method::<2, 1, 1>($($argument),*),
+            (_, 1, _) => $lanes.$method::<3, 1, 1>($($argument),*),
+            (1, _, 1) => $lanes.$method::<1, WIDE, WIDE>($($argument),*),
+            (2, _, 1) => $lanes.$method::<2, WIDE, WIDE>($($argument),*),
+            (_, _, 1) => $lanes.$method::<3, WIDE, WIDE>($($argument),*),
+            (1, ..) => $lanes.$method::<1, WIDE, ALL>($($argument),*),
+            (2, ..) => $lanes.$method::<2, WIDE, ALL>($($argument),*),
+            _ => $lanes.$method::<3, WIDE, ALL>($($argument),*),
         }
     };
 }
@@ -97,73 +118,66 @@ impl<'a> Lanes<'a> {
 
     #[inline]
     pub(super) fn step(&self, group: &Group<'_>, state: &mut impl Place, class: u32, note: &mut impl Note) {
-        with_shape!(self, step_all(group, state, class, note));
+        if self.width == 1 {
+            with_shape!(self, step_all(group, state, class, note));
+        } else {
+            arch::widest(Step { lanes: self, group, state, class, note });
+        }
     }
 
     /// The rows of a class, one per block.
-    #[inline]
+    #[inline(always)]
     fn rows<const BITS: usize, const WIDTH: usize>(&self, class: u32) -> core::slice::ChunksExact<'a, u8> {
         let len = self.blocks * row_len(BITS, WIDTH);
         let rows = self.coefficients.get(class as usize * len..).and_then(|rows| rows.get(..len));
         rows.unwrap_or(&[]).chunks_exact(row_len(BITS, WIDTH))
     }
 
-    fn step_all<const BITS: usize, const WIDTH: usize>(
+    #[inline(always)]
+    fn step_all<const BITS: usize, const WIDTH: usize, const WORDS: usize>(
         &self,
         group: &Group<'_>,
         state: &mut impl Place,
         class: u32,
         note: &mut impl Note,
     ) {
+        let mut news = News { new: [[0; WORDS]; BITS], told: [0; WORDS], breach: [0; WORDS], some: 0 };
         for (block, row) in self.rows::<BITS, WIDTH>(class).enumerate() {
             let at = group.at + block * BITS * WIDTH * 8;
             let old = load::<BITS, WIDTH>(state.bytes(), at);
-            let new = self.step_block(group, block, row, &old, note);
-            for (b, words) in new.iter().enumerate() {
-                state.put_words(at + b * WIDTH * 8, words);
+            step_block(row.as_chunks::<8>().0, &old, &mut news, block, note);
+            for (b, words) in news.new.iter().enumerate() {
+                if let Some(words) = words.as_chunks::<WIDTH>().0.get(block) {
+                    state.put_words(at + b * WIDTH * 8, words);
+                }
             }
         }
+        self.tell(group, &news, note);
     }
 
-    /// The new bits of a block; what there is to say is noted.
-    #[inline]
-    fn step_block<const BITS: usize, const WIDTH: usize, N: Note>(
+    /// Notes what there is to say.
+    #[inline(always)]
+    fn tell<const BITS: usize, const WORDS: usize, N: Note>(
         &self,
         group: &Group<'_>,
-        block: usize,
-        row: &[u8],
-        old: &Bits<BITS, WIDTH>,
+        news: &News<BITS, WORDS>,
         note: &mut N,
-    ) -> Bits<BITS, WIDTH> {
-        let row = row.as_chunks::<8>().0;
-        let new = core::array::from_fn(|b| output(row, b, old));
-        let told = output(row, if N::BREACHES { BITS + 1 } else { BITS }, old);
-        if told != [0; WIDTH] {
-            self.tell(group, block, &told, &output(row, BITS + 1, old), &new, note);
-        }
-        new
-    }
-
-    fn tell<const BITS: usize, const WIDTH: usize>(
-        &self,
-        group: &Group<'_>,
-        block: usize,
-        told: &[u64; WIDTH],
-        breach: &[u64; WIDTH],
-        new: &Bits<BITS, WIDTH>,
-        note: &mut impl Note,
     ) {
-        for i in 0..WIDTH {
-            let mut left = told[i];
+        let mut some = news.some;
+        while some != 0 {
+            let i = some.trailing_zeros() as usize % WORDS;
+            some &= some - 1;
+            let mut left = news.told[i];
             while left != 0 {
                 let lane = left.trailing_zeros();
                 left &= left - 1;
-                let slot = (block * WIDTH + i) * 64 + lane as usize;
+                let slot = i * 64 + lane as usize;
                 let is = |word: u64| (word >> lane & 1) as u32;
-                let code = (0..BITS).fold(0, |code, b| code | is(new[b][i]) << b);
+                let code = (0..BITS).fold(0, |code, b| code | is(news.new[b][i]) << b);
                 let verdicts = self.verdicts.u16(slot * 2).unwrap_or(0);
                 let verdict = Verdict::from_bits(verdicts >> (code * 2));
-                note.note(Change { rule: group.rule(slot), verdict, breach: is(breach[i]) != 0 });
+                let breach = N::BREACHES || is(news.breach[i]) != 0;
+                note.note(Change { rule: group.rule(slot), verdict, breach });
             }
         }
     }
@@ -198,8 +212,11 @@ impl<'a> Lanes<'a> {
         for (event, symbol) in symbols.iter().enumerate() {
             let at = usize::from(symbol.0) * row_len(BITS, 1);
             let Some(row) = self.coefficients.get(at..at + row_len(BITS, 1)) else { continue };
+            let mut news = News { new: bits, told: [0], breach: [0], some: 0 };
+            step_block(row.as_chunks::<8>().0, &bits, &mut news, 0, note);
             note.at(event);
-            bits = self.step_block(group, 0, row, &bits, note);
+            self.tell(group, &news, note);
+            bits = news.new;
         }
         for (b, word) in bits.iter().enumerate() {
             (&mut state).put_words(group.at + b * 8, word);
@@ -229,7 +246,7 @@ impl<'a> Lanes<'a> {
         with_shape!(self, any_breaks(group, state, class))
     }
 
-    fn any_breaks<const BITS: usize, const WIDTH: usize>(
+    fn any_breaks<const BITS: usize, const WIDTH: usize, const WORDS: usize>(
         &self,
         group: &Group<'_>,
         state: &[u8],
@@ -242,22 +259,73 @@ impl<'a> Lanes<'a> {
     }
 }
 
+/// One event through blocks of four words.
+struct Step<'s, 'a, P, N> {
+    lanes: &'s Lanes<'a>,
+    group: &'s Group<'a>,
+    state: &'s mut P,
+    class: u32,
+    note: &'s mut N,
+}
+
+impl<P: Place, N: Note> Kernel for Step<'_, '_, P, N> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Step { lanes, group, state, class, note } = self;
+        with_shape!(lanes, step_all(group, state, class, note));
+    }
+}
+
+/// Puts the new bits of a block, and what there is to say of it, where they belong among those of all words.
+#[inline(always)]
+fn step_block<const BITS: usize, const WIDTH: usize, const WORDS: usize, N: Note>(
+    row: &[[u8; 8]],
+    old: &Bits<BITS, WIDTH>,
+    news: &mut News<BITS, WORDS>,
+    block: usize,
+    _: &N,
+) {
+    // No closures: one that is not inlined falls back to the baseline's vectors.
+    for (b, words) in news.new.iter_mut().enumerate() {
+        place(words, block, output(row, b, old));
+    }
+    let breach = output(row, BITS + 1, old);
+    let told = if N::BREACHES { breach } else { output(row, BITS, old) };
+    place(&mut news.breach, block, breach);
+    place(&mut news.told, block, told);
+    for (i, word) in told.iter().enumerate() {
+        news.some |= u32::from(*word != 0) << (block * WIDTH + i);
+    }
+}
+
+#[inline(always)]
+fn place<const WIDTH: usize>(words: &mut [u64], block: usize, new: [u64; WIDTH]) {
+    if let Some(place) = words.as_chunks_mut().0.get_mut(block) {
+        *place = new;
+    }
+}
+
 /// The state bits of a block.
-#[inline]
+#[inline(always)]
 fn load<const BITS: usize, const WIDTH: usize>(state: &[u8], at: usize) -> Bits<BITS, WIDTH> {
     let words =
         state.get(at..).and_then(|state| state.get(..BITS * WIDTH * 8)).unwrap_or(&[]).as_chunks::<8>().0;
-    core::array::from_fn(|b| core::array::from_fn(|i| word(words, b * WIDTH + i)))
+    let mut bits = [[0; WIDTH]; BITS];
+    for (i, place) in bits.as_flattened_mut().iter_mut().enumerate() {
+        *place = word(words, i);
+    }
+    bits
 }
 
-#[inline]
+#[inline(always)]
 fn word(words: &[[u8; 8]], i: usize) -> u64 {
     words.get(i).map_or(0, |word| u64::from_le_bytes(*word))
 }
 
 /// One output of a row: the sum over GF(2) of the coefficients times the products of state bits; the product with
 /// number `m` is that of the bits in `m`.
-#[inline]
+#[inline(always)]
 fn output<const BITS: usize, const WIDTH: usize>(
     row: &[[u8; 8]],
     index: usize,
@@ -266,8 +334,13 @@ fn output<const BITS: usize, const WIDTH: usize>(
     let mut sum = [0; WIDTH];
     for m in 0..1 << BITS {
         for i in 0..WIDTH {
-            let coefficient = word(row, ((index << BITS) + m) * WIDTH + i);
-            sum[i] ^= (0..BITS).filter(|b| m >> b & 1 != 0).fold(coefficient, |all, b| all & bits[b][i]);
+            let mut product = word(row, ((index << BITS) + m) * WIDTH + i);
+            for (b, words) in bits.iter().enumerate() {
+                if m >> b & 1 != 0 {
+                    product &= words[i];
+                }
+            }
+            sum[i] ^= product;
         }
     }
     sum
