@@ -250,7 +250,7 @@ impl<'a> Group<'a> {
                 let old = table.load(state.bytes(), self.at);
                 if let Some((new, mark)) = table.step(old, class) {
                     table.store(state, self.at, new);
-                    if mark != 0 {
+                    if table::has_news(mark, note) {
                         table.tell(self, (old, new), mark, note);
                     }
                 }

@@ -221,7 +221,7 @@ fn table(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, product: &Prod
     let row = |state: u32| state as usize * columns;
     let mut next = Vec::with_capacity(product.states * columns * width);
     let mut marks = Vec::with_capacity(product.states * columns);
-    let mut masks: Vec<u64> = Vec::new();
+    let mut masks = vec![0u64];
     let words = classes.div_ceil(64);
     let mut allowed = vec![0u64; product.states * words];
     for (state, own) in product.parts.chunks_exact(slots).enumerate() {
