@@ -209,18 +209,53 @@ impl<'a> Lanes<'a> {
         note: &mut impl Note,
     ) {
         let mut bits = load::<BITS, 1>(state, group.at);
-        for (event, symbol) in symbols.iter().enumerate() {
-            let at = usize::from(symbol.0) * row_len(BITS, 1);
-            let Some(row) = self.coefficients.get(at..at + row_len(BITS, 1)) else { continue };
-            let mut news = News { new: bits, told: [0], breach: [0], some: 0 };
-            step_block(row.as_chunks::<8>().0, &bits, &mut news, 0, note);
-            note.at(event);
-            self.tell(group, &news, note);
-            bits = news.new;
+        let (mut event, mut rest) = (0, symbols);
+        while !rest.is_empty() {
+            // Breaches are rare: a few events at once are asked whether there is any, and gone through again if so.
+            if breaches_only(note)
+                && let Some((ahead, after)) = rest.split_first_chunk::<AHEAD>()
+            {
+                let (mut new, mut told) = (bits, 0);
+                for symbol in ahead {
+                    let news = self.one_word(*symbol, &new, note);
+                    told |= news.told[0];
+                    new = news.new;
+                }
+                if told == 0 {
+                    (bits, rest) = (new, after);
+                    event += AHEAD;
+                    continue;
+                }
+            }
+            let (these, after) = rest.split_at(AHEAD.min(rest.len()));
+            for symbol in these {
+                let news = self.one_word(*symbol, &bits, note);
+                note.at(event);
+                self.tell(group, &news, note);
+                bits = news.new;
+                event += 1;
+            }
+            rest = after;
         }
         for (b, word) in bits.iter().enumerate() {
             (&mut state).put_words(group.at + b * 8, word);
         }
+    }
+
+    /// What an event does to the lanes of the only word; a symbol of another set does nothing.
+    #[inline(always)]
+    fn one_word<const BITS: usize, N: Note>(
+        &self,
+        symbol: Symbol,
+        bits: &Bits<BITS, 1>,
+        note: &N,
+    ) -> News<BITS, 1> {
+        let mut news = News { new: *bits, told: [0], breach: [0], some: 0 };
+        let at = usize::from(symbol.0) * row_len(BITS, 1);
+        if let Some(row) = self.coefficients.get(at..at + row_len(BITS, 1)) {
+            step_block(row.as_chunks::<8>().0, bits, &mut news, 0, note);
+        }
+        news
     }
 
     /// Where the word of one state bit of a slot's lane is.
@@ -257,6 +292,14 @@ impl<'a> Lanes<'a> {
             output(row.as_chunks::<8>().0, BITS + 1, &old) != [0; WIDTH]
         })
     }
+}
+
+/// Events that are looked at together for breaches.
+const AHEAD: usize = 8;
+
+#[inline]
+const fn breaches_only<N: Note>(_: &N) -> bool {
+    N::BREACHES
 }
 
 /// One event through blocks of four words.
