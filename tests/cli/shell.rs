@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 #[test]
 fn every_subcommand_has_help_with_an_example() {
-    for command in ["check", "eval", "compile", "explain"] {
+    for command in ["check", "eval", "compile", "explain", "bench"] {
         let ran = run(&[command, "--help"]);
         assert_eq!(ran.code, 0);
         assert!(
@@ -23,7 +23,7 @@ fn every_subcommand_has_help_with_an_example() {
 fn the_examples_of_the_help_run() {
     let folder = Folder::new();
     let mut ran = 0;
-    for command in ["check", "compile", "explain"] {
+    for command in ["check", "compile", "explain", "bench"] {
         let help = run(&[command, "--help"]).out;
         for line in help.lines().filter_map(|l| l.trim().strip_prefix("$ tracelaw ")) {
             // What is quoted is one argument; a pipe is for other programs.
