@@ -14,8 +14,12 @@
 //!
 //! Every kernel gives what stepping event by event gives, on every processor.
 
+mod compose;
+mod lanes;
 mod table;
 
+pub use compose::Compose;
+pub use lanes::{LANES, Lanes};
 pub use table::{Entry, Table};
 
 #[cfg(test)]
