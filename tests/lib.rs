@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod audit;
+mod batch;
 mod cli;
 mod determinism;
 mod exhaustive;

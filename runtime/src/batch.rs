@@ -14,6 +14,7 @@
 //!
 //! Every kernel gives what stepping event by event gives, on every processor.
 
+pub mod columns;
 mod compose;
 mod lanes;
 mod table;
