@@ -194,11 +194,15 @@ fn step_lanes_avx2<const CLASSES: usize>(
             *edge = edges[(i % 16) << 4 | class].rotate_left(4);
         }
     }
-    let one = _mm256_set1_epi8(1);
+    let (one, low) = (_mm256_set1_epi8(1), _mm256_set1_epi8(15));
+    let swap = |lanes| {
+        let upper = _mm256_andnot_si256(low, _mm256_slli_epi16::<4>(lanes));
+        _mm256_or_si256(upper, _mm256_and_si256(low, _mm256_srli_epi16::<4>(lanes)))
+    };
     for (part, (lanes, counts)) in
         lanes.as_chunks_mut::<32>().0.iter_mut().zip(counts.as_chunks_mut::<32>().0).enumerate()
     {
-        let mut now = load(&lanes.map(|lane| lane.rotate_left(4)));
+        let mut now = swap(load(lanes));
         let mut count = load(counts);
         for event in symbols {
             let Some(symbols) = event.as_chunks::<32>().0.get(part) else { return };
@@ -226,8 +230,7 @@ fn step_lanes_avx2<const CLASSES: usize>(
             count = _mm256_add_epi8(count, _mm256_and_si256(_mm256_srli_epi16::<4>(now), one));
         }
         store(counts, count);
-        store(lanes, now);
-        *lanes = lanes.map(|lane| lane.rotate_left(4));
+        store(lanes, swap(now));
     }
 }
 

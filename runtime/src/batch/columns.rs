@@ -109,7 +109,7 @@ impl Watch {
     /// this one begins with a new word.
     ///
     /// # Complexity
-    /// A few instructions per word, about 0.01 ns per event.
+    /// A few instructions per word, a few hundredths of a nanosecond per event.
     pub fn run(&mut self, events: usize, a: &[u64], b: &[u64], breaches: &mut [u64]) {
         let words = events.div_ceil(64).min(a.len()).min(b.len()).min(breaches.len());
         let (a, b) = (a.get(..words).unwrap_or(&[]), b.get(..words).unwrap_or(&[]));
@@ -161,13 +161,17 @@ impl Columns<'_> {
     #[inline]
     fn read(self, past: bool, word: impl Fn(u64, u64, bool) -> (u64, u64)) -> bool {
         let Columns { events, a, b, breaches } = self;
-        let (mut past, mut left) = (past, events);
-        for ((a, b), breaches) in a.iter().zip(b).zip(breaches) {
+        let mut past = past;
+        let mut words = a.iter().zip(b).zip(breaches);
+        for ((a, b), breaches) in words.by_ref().take(events / 64) {
             let (kept, broken) = word(*a, *b, past);
-            let last = left.min(64).saturating_sub(1);
-            past = kept >> last & 1 != 0;
-            *breaches = broken & u64::MAX >> (63 - last);
-            left = left.saturating_sub(64);
+            past = kept >> 63 != 0;
+            *breaches = broken;
+        }
+        if let (Some(((a, b), breaches)), rest @ 1..) = (words.next(), events % 64) {
+            let (kept, broken) = word(*a, *b, past);
+            past = kept >> (rest - 1) & 1 != 0;
+            *breaches = broken & ((1 << rest) - 1);
         }
         past
     }
@@ -193,10 +197,11 @@ impl Kernel for Truth<'_> {
     #[inline(always)]
     fn run(self) {
         for (symbols, word) in self.symbols.chunks(64).zip(self.column) {
-            *word = 0;
+            let mut bits = 0;
             for (event, symbol) in symbols.iter().enumerate() {
-                *word |= (self.classes[usize::from(symbol >> 6)] >> (symbol & 63) & 1) << event;
+                bits |= (self.classes[usize::from(symbol >> 6)] >> (symbol & 63) & 1) << event;
             }
+            *word = bits;
         }
     }
 }

@@ -231,7 +231,7 @@ impl<'a, E: Entry> Table<'a, E> {
             let (mut now, mut pieces) = ([E::default(); FLIGHT], [&[][..]; FLIGHT]);
             for ((seat, now), piece) in flight.iter_mut().zip(&mut now).zip(&mut pieces) {
                 if let Some((state, rest)) = seat {
-                    (*now, (*piece, *rest)) = (**state, rest.split_at(events));
+                    (*now, (*piece, *rest)) = (**state, rest.split_at_checked(events).unwrap_or((rest, &[])));
                 }
             }
             self.walk(&mut now, &pieces);
@@ -271,10 +271,11 @@ impl<'a, E: Entry> Table<'a, E> {
         for start in (0..events).step_by(BLOCK) {
             let len = (events - start).min(BLOCK);
             for (symbols, piece) in block.iter_mut().zip(pieces) {
-                if let Some(piece) = piece.get(start..).and_then(|rest| rest.first_chunk()) {
-                    *symbols = *piece;
-                } else if let Some(piece) = piece.get(start..start + len) {
-                    symbols[..len].copy_from_slice(piece);
+                let rest = piece.get(start..).unwrap_or(&[]);
+                if let Some(whole) = rest.first_chunk() {
+                    *symbols = *whole;
+                } else {
+                    symbols.iter_mut().zip(rest).for_each(|(place, symbol)| *place = *symbol);
                 }
             }
             for event in 0..len {
