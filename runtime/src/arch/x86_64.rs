@@ -199,38 +199,45 @@ fn step_lanes_avx2<const CLASSES: usize>(
         let upper = _mm256_andnot_si256(low, _mm256_slli_epi16::<4>(lanes));
         _mm256_or_si256(upper, _mm256_and_si256(low, _mm256_srli_epi16::<4>(lanes)))
     };
-    for (part, (lanes, counts)) in
-        lanes.as_chunks_mut::<32>().0.iter_mut().zip(counts.as_chunks_mut::<32>().0).enumerate()
-    {
-        let mut now = swap(load(lanes));
-        let mut count = load(counts);
-        for event in symbols {
-            let Some(symbols) = event.as_chunks::<32>().0.get(part) else { return };
-            let symbols = load(symbols);
-            let mut found = [_mm256_setzero_si256(); CLASSES];
-            for (found, table) in found.iter_mut().zip(&tables) {
-                *found = _mm256_shuffle_epi8(load(table), now);
-            }
-            // A tournament: the lowest bit of the symbol chooses among neighbours, the next among the chosen.
-            let (mut width, mut bits) = (CLASSES, _mm256_slli_epi16::<7>(symbols));
-            let mut bit = 0;
-            while width > 1 {
-                width /= 2;
-                for i in 0..width {
-                    found[i] = _mm256_blendv_epi8(found[2 * i], found[2 * i + 1], bits);
-                }
-                bit += 1;
-                bits = match bit {
-                    1 => _mm256_slli_epi16::<6>(symbols),
-                    2 => _mm256_slli_epi16::<5>(symbols),
-                    _ => _mm256_slli_epi16::<4>(symbols),
-                };
-            }
-            now = found[0];
-            count = _mm256_add_epi8(count, _mm256_and_si256(_mm256_srli_epi16::<4>(now), one));
+    let step = |lanes, symbols| {
+        let mut found = [lanes; CLASSES];
+        for (found, table) in found.iter_mut().zip(&tables) {
+            *found = _mm256_shuffle_epi8(load(table), lanes);
         }
-        store(counts, count);
+        // A tournament: the lowest bit of the symbol chooses among neighbours, the next among the chosen.
+        let bits = [
+            _mm256_slli_epi16::<7>(symbols),
+            _mm256_slli_epi16::<6>(symbols),
+            _mm256_slli_epi16::<5>(symbols),
+            _mm256_slli_epi16::<4>(symbols),
+        ];
+        let mut width = CLASSES;
+        for bits in bits {
+            width /= 2;
+            for i in 0..width {
+                found[i] = _mm256_blendv_epi8(found[2 * i], found[2 * i + 1], bits);
+            }
+        }
+        found[0]
+    };
+    // Four vectors side by side, since each step waits for the one before it.
+    let (lanes, counts) = (lanes.as_chunks_mut::<32>().0, counts.as_chunks_mut::<32>().0);
+    let (mut now, mut count) = ([low; LANES / 32], [low; LANES / 32]);
+    for (vector, bytes) in now.iter_mut().zip(&*lanes) {
+        *vector = swap(load(bytes));
+    }
+    for (vector, bytes) in count.iter_mut().zip(&*counts) {
+        *vector = load(bytes);
+    }
+    for event in symbols {
+        for ((now, count), symbols) in now.iter_mut().zip(&mut count).zip(event.as_chunks::<32>().0) {
+            *now = step(*now, load(symbols));
+            *count = _mm256_add_epi8(*count, _mm256_and_si256(_mm256_srli_epi16::<4>(*now), one));
+        }
+    }
+    for ((now, count), (lanes, counts)) in now.into_iter().zip(count).zip(lanes.iter_mut().zip(counts)) {
         store(lanes, swap(now));
+        store(counts, count);
     }
 }
 
