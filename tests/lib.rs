@@ -3,6 +3,7 @@
 
 mod artifacts;
 mod audit;
+mod batch;
 mod cli;
 mod determinism;
 mod exhaustive;

@@ -8,9 +8,11 @@ use crate::{
 };
 
 mod lanes;
+mod open;
 mod table;
 
 use lanes::Lanes;
+use open::Open;
 use table::Table;
 
 /// Words of a group's record.
@@ -31,6 +33,7 @@ pub(crate) struct Group<'a> {
 enum Kind<'a> {
     Table(Table<'a>),
     Lanes(Lanes<'a>),
+    Open(Open<'a>),
     Diagrams { nodes: Bytes<'a>, roots: Bytes<'a>, states: u32, initial: u32 },
 }
 
@@ -118,7 +121,7 @@ impl<'a> Group<'a> {
     /// Reads a record: kind, classifier, place in the state, states or bits, shift or words, offset and number of
     /// slots, offset and length of the table (coefficients, nodes), offset of the marks (roots), of the parts, offset
     /// and number of the masks, offset of the allowed classes, initial state (offset of it), offset of the verdicts.
-    pub(crate) fn read(section: Bytes<'a>, at: usize, class_len: u32) -> Option<Group<'a>> {
+    pub(crate) fn read(section: Bytes<'a>, at: usize, class_len: u32, prop_len: u32) -> Option<Group<'a>> {
         let record = section.part(at, RECORD * 4)?.as_chunks::<4>().0.first_chunk::<RECORD>()?;
         let [
             kind,
@@ -158,6 +161,7 @@ impl<'a> Group<'a> {
         let kind = match kind {
             2 | 4 => Kind::Table(Table::read(record, class_len)?),
             8 => Kind::Lanes(Lanes::read(record)?),
+            32 => Kind::Open(Open::read(record, prop_len)?),
             16 => {
                 let roots = Bytes(record.part(marks, (states as usize).checked_mul(4)?)?);
                 Kind::Diagrams { nodes: Bytes(table), roots, states, initial }
@@ -180,7 +184,7 @@ impl<'a> Group<'a> {
 
     /// Whether it reads symbols as well as letters.
     pub(crate) fn takes_symbols(&self) -> bool {
-        !matches!(self.kind, Kind::Diagrams { .. })
+        matches!(self.kind, Kind::Table(_) | Kind::Lanes(_))
     }
 
     /// Where its part of a monitor's state begins, and its bytes.
@@ -188,6 +192,7 @@ impl<'a> Group<'a> {
         let len = match &self.kind {
             Kind::Table(table) => table.state_bytes(),
             Kind::Lanes(lanes) => lanes.state_bytes(),
+            Kind::Open(open) => open.state_bytes(),
             Kind::Diagrams { .. } => 4,
         };
         (self.at, len)
@@ -213,6 +218,7 @@ impl<'a> Group<'a> {
         match &self.kind {
             Kind::Table(table) => table.check(class_len, slots, &states),
             Kind::Lanes(lanes) => lanes.check(class_len, slots, &states),
+            Kind::Open(open) => open.check(slots, &states),
             Kind::Diagrams { nodes, roots, states: len, initial } => {
                 let entries = len.saturating_mul(2);
                 let mut all = roots.0.as_chunks::<4>().0.iter().map(|root| u32::from_le_bytes(*root));
@@ -231,6 +237,7 @@ impl<'a> Group<'a> {
         match &self.kind {
             Kind::Table(table) => table.reset(&mut state, self.at),
             Kind::Lanes(lanes) => lanes.reset(&mut state, self.at),
+            Kind::Open(open) => open.reset(&mut state, self.at),
             Kind::Diagrams { initial, .. } => state.put(self.at, initial.to_le_bytes()),
         }
     }
@@ -256,6 +263,7 @@ impl<'a> Group<'a> {
                 }
             }
             Kind::Lanes(lanes) => lanes.step(self, state, class, note),
+            Kind::Open(open) => open.step(self, state, input.letter(), note),
             Kind::Diagrams { nodes, roots, .. } => {
                 let old = Bytes(state.bytes()).u32(self.at).unwrap_or(0);
                 let Some(root) = roots.u32(old as usize * 4) else { return };
@@ -278,7 +286,7 @@ impl<'a> Group<'a> {
         match &self.kind {
             Kind::Table(table) => table.run(self, state, symbols, note),
             Kind::Lanes(lanes) => return lanes.run(self, state, symbols, note),
-            Kind::Diagrams { .. } => return false,
+            Kind::Open(_) | Kind::Diagrams { .. } => return false,
         }
         true
     }
@@ -288,6 +296,7 @@ impl<'a> Group<'a> {
         match &self.kind {
             Kind::Table(table) => table.part(self.slot_len(), slot, table.load(state, self.at)),
             Kind::Lanes(lanes) => lanes.part(state, self.at, slot),
+            Kind::Open(open) => open.part(state, self.at, slot),
             Kind::Diagrams { .. } => Bytes(state).u32(self.at).unwrap_or(0),
         }
     }
@@ -298,6 +307,7 @@ impl<'a> Group<'a> {
         let sound = match &self.kind {
             Kind::Table(table) => table.is_row(table.load(state, self.at)),
             Kind::Lanes(lanes) => lanes.idle_are_zero(state, self.at, self.slot_len()),
+            Kind::Open(open) => open.idle_are_zero(state, self.at, self.slot_len()),
             Kind::Diagrams { .. } => true,
         };
         sound && (0..self.slot_len()).all(exists)
@@ -314,8 +324,8 @@ impl<'a> Group<'a> {
                     }
                 }
             }
-            // It reads letters only: there are no classes to ask for.
-            Kind::Diagrams { .. } => {}
+            // They read letters only: there are no classes to ask for.
+            Kind::Open(_) | Kind::Diagrams { .. } => {}
         }
     }
 }

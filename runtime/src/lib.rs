@@ -11,6 +11,7 @@
 #[cfg_attr(feature = "simd", allow(unsafe_code))]
 mod arch;
 mod automaton;
+pub mod batch;
 mod classes;
 mod error;
 mod group;

@@ -196,7 +196,7 @@ impl<'a> RuleSet<'a> {
     fn read_group(&self, i: u32) -> Option<Group<'a>> {
         let at = self.group_at(i);
         let classifier = self.section.u32(at + 4).filter(|&c| c < self.classifier_len)?;
-        Group::read(self.section, at, self.classifier(classifier).class_len)
+        Group::read(self.section, at, self.classifier(classifier).class_len, self.prop_len)
     }
 
     #[inline]
