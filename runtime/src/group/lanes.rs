@@ -45,12 +45,13 @@ type Bits<const BITS: usize, const WIDTH: usize> = [[u64; WIDTH]; BITS];
 /// Words of all blocks of a group, whose rules are within one block of the rule set.
 const ALL: usize = BLOCK / 64;
 
-/// What an event does to the lanes of `WORDS` words.
-struct News<const BITS: usize, const WORDS: usize> {
-    new: [[u64; WORDS]; BITS],
+/// What an event does to the lanes of `WORDS` words. The arrays are apart, since clearing one is a few stores, and
+/// clearing all at once is a call.
+struct News<'n, const BITS: usize, const WORDS: usize> {
+    new: &'n mut [[u64; WORDS]; BITS],
     /// The lanes of which there is something to say, and, unless only breaches are told, those whose rule is broken.
-    told: [u64; WORDS],
-    breach: [u64; WORDS],
+    told: &'n mut [u64; WORDS],
+    breach: &'n mut [u64; WORDS],
     /// Bit `i`: there is something to tell of word `i`.
     some: u32,
 }
@@ -140,7 +141,8 @@ impl<'a> Lanes<'a> {
         class: u32,
         note: &mut impl Note,
     ) {
-        let mut news = News { new: [[0; WORDS]; BITS], told: [0; WORDS], breach: [0; WORDS], some: 0 };
+        let (mut new, mut told, mut breach) = ([[0; WORDS]; BITS], [0; WORDS], [0; WORDS]);
+        let mut news = News { new: &mut new, told: &mut told, breach: &mut breach, some: 0 };
         for (block, row) in self.rows::<BITS, WIDTH>(class).enumerate() {
             let at = group.at + block * BITS * WIDTH * 8;
             let old = load::<BITS, WIDTH>(state.bytes(), at);
@@ -159,7 +161,7 @@ impl<'a> Lanes<'a> {
     fn tell<const BITS: usize, const WORDS: usize, N: Note>(
         &self,
         group: &Group<'_>,
-        news: &News<BITS, WORDS>,
+        news: &News<'_, BITS, WORDS>,
         note: &mut N,
     ) {
         let mut some = news.some;
@@ -211,11 +213,12 @@ impl<'a> Lanes<'a> {
         for (event, symbol) in symbols.iter().enumerate() {
             let at = usize::from(symbol.0) * row_len(BITS, 1);
             let Some(row) = self.coefficients.get(at..at + row_len(BITS, 1)) else { continue };
-            let mut news = News { new: bits, told: [0], breach: [0], some: 0 };
+            let (mut new, mut told, mut breach) = (bits, [0], [0]);
+            let mut news = News { new: &mut new, told: &mut told, breach: &mut breach, some: 0 };
             step_block(row.as_chunks::<8>().0, &bits, &mut news, 0, note);
             note.at(event);
             self.tell(group, &news, note);
-            bits = news.new;
+            bits = new;
         }
         for (b, word) in bits.iter().enumerate() {
             (&mut state).put_words(group.at + b * 8, word);
@@ -280,7 +283,7 @@ impl<P: Place, N: Note> Kernel for Step<'_, '_, P, N> {
 fn step_block<const BITS: usize, const WIDTH: usize, const WORDS: usize, N: Note>(
     row: &[[u8; 8]],
     old: &Bits<BITS, WIDTH>,
-    news: &mut News<BITS, WORDS>,
+    news: &mut News<'_, BITS, WORDS>,
     block: usize,
     _: &N,
 ) {
@@ -290,8 +293,8 @@ fn step_block<const BITS: usize, const WIDTH: usize, const WORDS: usize, N: Note
     }
     let breach = output(row, BITS + 1, old);
     let told = if N::BREACHES { breach } else { output(row, BITS, old) };
-    place(&mut news.breach, block, breach);
-    place(&mut news.told, block, told);
+    place(news.breach, block, breach);
+    place(news.told, block, told);
     for (i, word) in told.iter().enumerate() {
         news.some |= u32::from(*word != 0) << (block * WIDTH + i);
     }
