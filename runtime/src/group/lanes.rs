@@ -332,16 +332,24 @@ fn output<const BITS: usize, const WIDTH: usize>(
     index: usize,
     bits: &Bits<BITS, WIDTH>,
 ) -> [u64; WIDTH] {
-    let mut sum = [0; WIDTH];
+    let (rows, mut sum) = (row.as_chunks::<WIDTH>().0, [0; WIDTH]);
     for m in 0..1 << BITS {
-        for i in 0..WIDTH {
-            let mut product = word(row, ((index << BITS) + m) * WIDTH + i);
-            for (b, words) in bits.iter().enumerate() {
-                if m >> b & 1 != 0 {
-                    product &= words[i];
+        // Word by word side by side: whole loops over the words are what becomes vectors.
+        let mut product = [0; WIDTH];
+        if let Some(row) = rows.get((index << BITS) + m) {
+            for (product, coefficient) in product.iter_mut().zip(row) {
+                *product = u64::from_le_bytes(*coefficient);
+            }
+        }
+        for (b, words) in bits.iter().enumerate() {
+            if m >> b & 1 != 0 {
+                for (product, word) in product.iter_mut().zip(words) {
+                    *product &= word;
                 }
             }
-            sum[i] ^= product;
+        }
+        for (sum, product) in sum.iter_mut().zip(product) {
+            *sum ^= product;
         }
     }
     sum
