@@ -8,7 +8,7 @@ use tracelaw_corpora::generate::Random;
 use tracelaw_runtime::wire::{File, Section, xxh64};
 use tracelaw_runtime::{Letter, MonitorState, Names, RuleSet, Symbol, Tell};
 
-/// Rules of every kind of group: a product, lanes in one word and in several, one on its diagrams.
+/// Rules of every kind of group: a product, lanes, one on its diagrams, lanes by their own propositions.
 fn policies() -> Vec<String> {
     let few = r#"
         exclusive = [["a", "b"]]
@@ -48,7 +48,16 @@ fn policies() -> Vec<String> {
         "[[rule]]\nid = \"all\"\nformula = \"{}\"\n[[rule]]\nid = \"one\"\nformula = \"F q0\"\n",
         pairs.join(" & ")
     );
-    vec![few.to_owned(), many, wide]
+    // Letters that are too many to tell apart, and rules that are narrow all the same.
+    let mut free = String::from("[propositions]\n");
+    for i in 0..40 {
+        free += &format!("s{i} = 'args.s{i}'\n");
+    }
+    for i in 0..90 {
+        free +=
+            &format!("[[rule]]\nid = \"f{i}\"\nformula = \"G(s{} -> F s{})\"\n", i % 40, (i * 3 + 1) % 40);
+    }
+    vec![few.to_owned(), many, wide, free]
 }
 
 fn compiled(text: &str) -> (Policy, Plan, Vec<u8>) {
@@ -156,6 +165,36 @@ fn rules_with_keys_or_steps_of_their_own_are_sets_of_their_own() {
     let mut broken = Vec::new();
     audit.finish(|o| broken.extend(o.breaches.iter().map(|_| (o.rule, o.key.map(str::to_owned)))));
     assert_eq!(broken, [(1, Some("x".to_owned()))]);
+}
+
+/// A file of each format version that is read: it judges as the policy that it was made from.
+#[test]
+fn blessed_artifacts_still_load() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora");
+    let policy = Policy::load(&root.join("examples/support.toml")).unwrap();
+    let plan = Plan::new(&policy).unwrap();
+    let mut log = tracelaw::ingest::Collected::default();
+    let logs = [root.join("examples/support.jsonl")];
+    tracelaw::ingest::read(&logs, &tracelaw::ingest::Options::default(), &mut log).unwrap();
+    let judge = |policy: &Policy, plan: &Plan| {
+        let mut audit = Audit::new(policy, plan);
+        log.events.iter().for_each(|event| audit.event(event).unwrap());
+        let mut outcomes = Vec::new();
+        audit.finish(|o| outcomes.push((o.session.to_owned(), o.rule, o.verdict, o.breaches.to_vec())));
+        outcomes
+    };
+    let expected = judge(&policy, &plan);
+    let mut versions = 0;
+    for file in std::fs::read_dir(root.join("artifacts")).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        let read = artifact::read(&bytes).unwrap();
+        assert_eq!(judge(&read.policy, &read.plan), expected);
+        assert!(
+            read.residuals.iter().zip(read.plan.automata()).all(|(r, a)| r.len() == a.0.state_len() as usize)
+        );
+        versions += 1;
+    }
+    assert!(versions >= 1 && expected.iter().any(|o| !o.3.is_empty()));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use tracelaw_compiler::Semantics;
 use tracelaw_compiler::diag::Report;
-use tracelaw_compiler::explain::{Letters, shortest, trace_text, words};
+use tracelaw_compiler::explain::{Letters, residuals, shortest, trace_text, words};
 use tracelaw_runtime::Verdict;
 
 use super::compile::{Subject, Subjects, What};
@@ -95,5 +95,12 @@ fn explain(subject: &Subject, vocabulary: &[String], warnings: &mut Report) -> R
     let none = if finite { "no trace that has an event" } else { "no finite trace" };
     line("satisfying", satisfying.as_deref().unwrap_or(none));
     line("violating", &violating.map_or(none.to_owned(), |trace| trace + how));
+    let left = residuals(&subject.formula, vocabulary, automaton).unwrap_or_default();
+    for (state, left) in left.iter().enumerate() {
+        let verdict = automaton.verdict(state as u32);
+        if let Some(left) = left.as_ref().filter(|_| !verdict.is_final()) {
+            line("left", &format!("{left}   (state {state}, {verdict})"));
+        }
+    }
     Ok(out)
 }

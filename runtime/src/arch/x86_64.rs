@@ -40,7 +40,7 @@ fn ask() -> u8 {
     if !has(first, &[23, 26, 27, 28]) {
         return 0;
     }
-    // SAFETY: OSXSAVE says that the system has switched `xgetbv` on.
+    // SAFETY: XSAVE is there, and OSXSAVE says that the system has switched `xgetbv` on.
     let saved = unsafe { _xgetbv(0) };
     let mut found = 0;
     // The halves of the 256-bit registers are saved; BMI1, AVX2, BMI2.

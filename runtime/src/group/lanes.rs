@@ -45,12 +45,13 @@ type Bits<const BITS: usize, const WIDTH: usize> = [[u64; WIDTH]; BITS];
 /// Words of all blocks of a group, whose rules are within one block of the rule set.
 const ALL: usize = BLOCK / 64;
 
-/// What an event does to the lanes of `WORDS` words.
-struct News<const BITS: usize, const WORDS: usize> {
-    new: [[u64; WORDS]; BITS],
+/// What an event does to the lanes of `WORDS` words. The arrays are apart, since clearing one is a few stores, and
+/// clearing all at once is a call.
+struct News<'n, const BITS: usize, const WORDS: usize> {
+    new: &'n mut [[u64; WORDS]; BITS],
     /// The lanes of which there is something to say, and, unless only breaches are told, those whose rule is broken.
-    told: [u64; WORDS],
-    breach: [u64; WORDS],
+    told: &'n mut [u64; WORDS],
+    breach: &'n mut [u64; WORDS],
     /// Bit `i`: there is something to tell of word `i`.
     some: u32,
 }
@@ -141,7 +142,8 @@ impl<'a> Lanes<'a> {
         class: u32,
         note: &mut impl Note,
     ) {
-        let mut news = News { new: [[0; WORDS]; BITS], told: [0; WORDS], breach: [0; WORDS], some: 0 };
+        let (mut new, mut told, mut breach) = ([[0; WORDS]; BITS], [0; WORDS], [0; WORDS]);
+        let mut news = News { new: &mut new, told: &mut told, breach: &mut breach, some: 0 };
         for (block, row) in self.rows::<BITS, WIDTH>(class).enumerate() {
             let at = group.at + block * BITS * WIDTH * 8;
             let old = load::<BITS, WIDTH>(state.bytes(), at);
@@ -160,7 +162,7 @@ impl<'a> Lanes<'a> {
     fn tell<const BITS: usize, const WORDS: usize, N: Note>(
         &self,
         group: &Group<'_>,
-        news: &News<BITS, WORDS>,
+        news: &News<'_, BITS, WORDS>,
         note: &mut N,
     ) {
         let mut some = news.some;
@@ -215,13 +217,14 @@ impl<'a> Lanes<'a> {
             if breaches_only(note)
                 && let Some((ahead, after)) = rest.split_first_chunk::<AHEAD>()
             {
-                let (mut new, mut told) = (bits, 0);
+                let (mut new, mut any) = (bits, 0);
                 for symbol in ahead {
-                    let news = self.one_word(*symbol, &new, note);
-                    told |= news.told[0];
-                    new = news.new;
+                    let (mut told, mut breach) = ([0], [0]);
+                    let old = new;
+                    self.one_word(*symbol, &old, &mut new, &mut told, &mut breach, note);
+                    any |= told[0];
                 }
-                if told == 0 {
+                if any == 0 {
                     (bits, rest) = (new, after);
                     event += AHEAD;
                     continue;
@@ -229,10 +232,12 @@ impl<'a> Lanes<'a> {
             }
             let (these, after) = rest.split_at(AHEAD.min(rest.len()));
             for symbol in these {
-                let news = self.one_word(*symbol, &bits, note);
+                let (mut new, mut told, mut breach) = (bits, [0], [0]);
+                let some = self.one_word(*symbol, &bits, &mut new, &mut told, &mut breach, note);
                 note.at(event);
+                let news = News { new: &mut new, told: &mut told, breach: &mut breach, some };
                 self.tell(group, &news, note);
-                bits = news.new;
+                bits = new;
                 event += 1;
             }
             rest = after;
@@ -248,14 +253,17 @@ impl<'a> Lanes<'a> {
         &self,
         symbol: Symbol,
         bits: &Bits<BITS, 1>,
+        new: &mut Bits<BITS, 1>,
+        told: &mut [u64; 1],
+        breach: &mut [u64; 1],
         note: &N,
-    ) -> News<BITS, 1> {
-        let mut news = News { new: *bits, told: [0], breach: [0], some: 0 };
+    ) -> u32 {
+        let mut news = News { new, told, breach, some: 0 };
         let at = usize::from(symbol.0) * row_len(BITS, 1);
         if let Some(row) = self.coefficients.get(at..at + row_len(BITS, 1)) {
             step_block(row.as_chunks::<8>().0, bits, &mut news, 0, note);
         }
-        news
+        news.some
     }
 
     /// Where the word of one state bit of a slot's lane is.
@@ -325,7 +333,7 @@ impl<P: Place, N: Note> Kernel for Step<'_, '_, P, N> {
 fn step_block<const BITS: usize, const WIDTH: usize, const WORDS: usize, N: Note>(
     row: &[[u8; 8]],
     old: &Bits<BITS, WIDTH>,
-    news: &mut News<BITS, WORDS>,
+    news: &mut News<'_, BITS, WORDS>,
     block: usize,
     _: &N,
 ) {
@@ -335,8 +343,8 @@ fn step_block<const BITS: usize, const WIDTH: usize, const WORDS: usize, N: Note
     }
     let breach = output(row, BITS + 1, old);
     let told = if N::BREACHES { breach } else { output(row, BITS, old) };
-    place(&mut news.breach, block, breach);
-    place(&mut news.told, block, told);
+    place(news.breach, block, breach);
+    place(news.told, block, told);
     for (i, word) in told.iter().enumerate() {
         news.some |= u32::from(*word != 0) << (block * WIDTH + i);
     }
@@ -374,16 +382,24 @@ fn output<const BITS: usize, const WIDTH: usize>(
     index: usize,
     bits: &Bits<BITS, WIDTH>,
 ) -> [u64; WIDTH] {
-    let mut sum = [0; WIDTH];
+    let (rows, mut sum) = (row.as_chunks::<WIDTH>().0, [0; WIDTH]);
     for m in 0..1 << BITS {
-        for i in 0..WIDTH {
-            let mut product = word(row, ((index << BITS) + m) * WIDTH + i);
-            for (b, words) in bits.iter().enumerate() {
-                if m >> b & 1 != 0 {
-                    product &= words[i];
+        // Word by word side by side: whole loops over the words are what becomes vectors.
+        let mut product = [0; WIDTH];
+        if let Some(row) = rows.get((index << BITS) + m) {
+            for (product, coefficient) in product.iter_mut().zip(row) {
+                *product = u64::from_le_bytes(*coefficient);
+            }
+        }
+        for (b, words) in bits.iter().enumerate() {
+            if m >> b & 1 != 0 {
+                for (product, word) in product.iter_mut().zip(words) {
+                    *product &= word;
                 }
             }
-            sum[i] ^= product;
+        }
+        for (sum, product) in sum.iter_mut().zip(product) {
+            *sum ^= product;
         }
     }
     sum
