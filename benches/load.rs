@@ -15,7 +15,6 @@ use tracelaw_corpora::generate::Random;
 use tracelaw_runtime::wire::xxh64;
 use tracelaw_runtime::{MonitorState, RuleSet, Symbol};
 
-#[path = "rules.rs"]
 mod rules;
 
 /// A policy of `count` DECLARE constraints over 64 activities.

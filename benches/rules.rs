@@ -25,7 +25,7 @@ const DECLARE: [&str; 18] = [
 ];
 
 /// `count` DECLARE constraints, every kind in turn, over random pairs of 64 activities.
-pub fn declare(count: usize, random: &mut Random) -> Vec<String> {
+pub(crate) fn declare(count: usize, random: &mut Random) -> Vec<String> {
     let rule = |i: usize| {
         let a = random.below(64);
         let b = (a + 1 + random.below(63)) % 64;

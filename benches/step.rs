@@ -14,7 +14,7 @@ use tracelaw_compiler::{AfterViolation, Options, compile, syntax};
 use tracelaw_corpora::generate::Random;
 use tracelaw_runtime::{Automaton, Letter, MonitorState, RuleSet, Symbol, Tell};
 
-#[path = "rules.rs"]
+mod limits;
 mod rules;
 
 const EVENTS: usize = 1 << 14;
@@ -105,22 +105,15 @@ fn step(c: &mut Criterion) {
         ("1000 DECLARE rules, at random", Set::new(&declare, 64, 1, &mut random)),
         ("1000 DECLARE rules, mostly obeyed", Set::new(&declare, 64, 32, &mut random)),
     ];
-    // The bare walk: one table, one state, one look-up that depends on the one before it.
-    let table: Vec<u8> = (0..16 << 3).map(|_| (random.below(16) << 3) as u8).collect();
+    let table = std::array::from_fn(|_| (random.below(16) << 3) as u8);
     let classes: Vec<u8> = (0..EVENTS).map(|_| random.below(8) as u8).collect();
     group.bench_function("limit: dependent walk", |b| {
-        b.iter(|| black_box(&classes).iter().fold(0u8, |state, class| table[(state | class) as usize & 127]))
+        b.iter(|| limits::dependent_walk(&table, 0, black_box(&classes)))
     });
-    // 32 `response` rules in one word: a mask of those that are opened and one of those that are answered per symbol.
-    let masks: Vec<[u32; 2]> = (0..64).map(|_| [1 << random.below(32), 1 << random.below(32)]).collect();
+    let masks = std::array::from_fn(|_| [1 << random.below(32), 1 << random.below(32)]);
     let words: Vec<u8> = (0..EVENTS).map(|_| random.below(64) as u8).collect();
     group.bench_function("limit: bit-sliced word", |b| {
-        b.iter(|| {
-            black_box(&words).iter().fold(0u32, |open, symbol| {
-                let [opens, answers] = masks[*symbol as usize & 63];
-                open & !answers | opens
-            })
-        })
+        b.iter(|| limits::bit_sliced_word(&masks, 0, black_box(&words)))
     });
     for (name, set) in &sets {
         let rules = RuleSet::from_section(&set.section, 0).unwrap();

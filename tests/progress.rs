@@ -213,13 +213,11 @@ fn the_textbook_is_as_late_as_recorded() {
             let word = |d: Option<bool>| d.map(|d| if d { "satisfied" } else { "violated" });
             let mut told = textbook.decided().map(|d| (0, d));
             let mut fast_told = fast.decided(Semantics::Infinite).map(|d| (0, d));
-            let mut after = 0;
-            for letter in &trace {
+            for (after, letter) in (1..).zip(&trace) {
                 if told.is_none() {
                     textbook.step(Letter(letter));
                 }
                 fast.step(Letter(letter));
-                after += 1;
                 told = told.or(textbook.decided().map(|d| (after, d)));
                 fast_told = fast_told.or(fast.decided(Semantics::Infinite).map(|d| (after, d)));
             }

@@ -291,6 +291,16 @@ impl<'a> Group<'a> {
         true
     }
 
+    /// The table, where it is one: entries as states, and which break a rule; see [`RuleSet::table`].
+    pub(crate) fn dense(&self, next: &mut [u8], marks: &mut [u8]) -> Option<u8> {
+        if let Kind::Table(table) = &self.kind { table.dense(next, marks) } else { None }
+    }
+
+    /// States and the binary logarithm of the columns, where the group is a table.
+    pub(crate) fn table_shape(&self) -> Option<(usize, u32)> {
+        if let Kind::Table(table) = &self.kind { Some(table.shape()) } else { None }
+    }
+
     /// The state of one rule's own automaton.
     pub(crate) fn part(&self, state: &[u8], slot: usize) -> u32 {
         match &self.kind {

@@ -2,6 +2,7 @@
 
 use crate::{
     Change, Letter, LoadError, MonitorState, Symbol, Tell, Verdict,
+    batch::Table,
     classes::{self, Classifier},
     group::{self, Group, Note, Place},
     monitor::{BLOCK, Input, Noted},
@@ -458,6 +459,31 @@ impl<'a> RuleSet<'a> {
             self.with_group(i, |group| group.restrict(state.0.as_ref(), symbols, allowed));
         }
         true
+    }
+
+    /// States and the binary logarithm of the columns of the set's table, if it is one table that [`RuleSet::table`] can
+    /// write: at most 256 states and symbols.
+    #[must_use]
+    pub fn table_shape(&self) -> Option<(usize, u32)> {
+        let shape = if self.group_len == 1 { self.groups[0].table_shape() } else { None };
+        shape.filter(|&(states, shift)| states <= 256 && shift <= 8)
+    }
+
+    /// The set as a table for batches, written into two buffers of `states << shift` bytes; and its initial state. An edge is
+    /// marked where it breaks a rule. Symbols are as [`RuleSet::symbol`] gives them.
+    ///
+    /// # Complexity
+    /// O(entries).
+    ///
+    /// # Errors
+    /// When the set has no such table, or when a buffer has another length.
+    pub fn table<'t>(&self, next: &'t mut [u8], marks: &'t mut [u8]) -> Result<(Table<'t>, u8), LoadError> {
+        let (states, shift) = self
+            .table_shape()
+            .ok_or(LoadError { what: "the rules are not one table of 256 states", at: 0 })?;
+        let wrong = LoadError { what: "a buffer has not one byte for every entry", at: states << shift };
+        let initial = self.groups[0].dense(next, marks).ok_or(wrong)?;
+        Ok((Table::new(next, shift, states)?.with_marks(marks)?, initial))
     }
 
     /// Whether `letter` breaks no rule now.

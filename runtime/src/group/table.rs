@@ -152,6 +152,26 @@ impl<'a> Table<'a> {
         self.store(&mut state, group.at, row);
     }
 
+    /// Writes the successors and whether the edge breaks a rule, entry by entry with states for rows; returns the initial
+    /// state. None if a state or the buffers are too small for that.
+    pub(super) fn dense(&self, next: &mut [u8], marks: &mut [u8]) -> Option<u8> {
+        if next.len() != self.marks.len() || marks.len() != self.marks.len() {
+            return None;
+        }
+        for (entry, (to, mark)) in next.iter_mut().zip(marks).enumerate() {
+            *to = u8::try_from(self.next(entry)? >> self.shift).ok()?;
+            let own = usize::from(*self.marks.get(entry)?);
+            let breach = own.checked_sub(1).and_then(|place| self.masks.u64(place * 8)).unwrap_or(0);
+            *mark = u8::from(breach != 0);
+        }
+        u8::try_from(self.initial >> self.shift).ok()
+    }
+
+    /// Rows and the binary logarithm of their length.
+    pub(super) fn shape(&self) -> (usize, u32) {
+        (self.states as usize, self.shift)
+    }
+
     /// What a marked edge changes.
     #[inline]
     pub(super) fn tell(&self, group: &Group<'_>, (old, new): (u32, u32), mark: u8, note: &mut impl Note) {
