@@ -50,7 +50,7 @@ pub(crate) trait Note {
 pub(crate) trait Place {
     fn bytes(&self) -> &[u8];
     fn put<const N: usize>(&mut self, at: usize, bytes: [u8; N]);
-    fn put_words<const N: usize>(&mut self, at: usize, words: &[u64; N]);
+    fn put_words(&mut self, at: usize, words: &[u64]);
 }
 
 impl Place for &mut [u8] {
@@ -65,8 +65,8 @@ impl Place for &mut [u8] {
         }
     }
     #[inline]
-    fn put_words<const N: usize>(&mut self, at: usize, words: &[u64; N]) {
-        if let Some(place) = self.get_mut(at..).and_then(|s| s.get_mut(..N * 8)) {
+    fn put_words(&mut self, at: usize, words: &[u64]) {
+        if let Some(place) = self.get_mut(at..).and_then(|s| s.get_mut(..words.len() * 8)) {
             for (place, word) in place.as_chunks_mut().0.iter_mut().zip(words) {
                 *place = word.to_le_bytes();
             }
@@ -83,7 +83,7 @@ impl Place for &[u8] {
     #[inline]
     fn put<const N: usize>(&mut self, _: usize, _: [u8; N]) {}
     #[inline]
-    fn put_words<const N: usize>(&mut self, _: usize, _: &[u64; N]) {}
+    fn put_words(&mut self, _: usize, _: &[u64]) {}
 }
 
 /// The words of a record by their names.

@@ -341,7 +341,7 @@ impl<'a> RuleSet<'a> {
         if self.group_len == 1 && self.groups[0].run(state, symbols, &mut note) {
             return;
         }
-        let mut noted = InBlock::<BREACHES>::new();
+        let mut noted = InBlock::<BREACHES>(Noted::new());
         for (event, &symbol) in symbols.iter().enumerate() {
             let each = &mut |change| (note.each)(event, change);
             if self.group_len == 1 {
@@ -366,7 +366,7 @@ impl<'a> RuleSet<'a> {
             group.step(self, state, class, input, &mut Direct::<_, BREACHES>(each));
             return;
         }
-        self.advance_groups(state, input, &mut InBlock::<BREACHES>::new(), each);
+        self.advance_groups(state, input, &mut InBlock::<BREACHES>(Noted::new()), each);
     }
 
     #[inline]
@@ -387,13 +387,13 @@ impl<'a> RuleSet<'a> {
                 known = Some((group.classifier, class));
                 let this = group.rule(0) / BLOCK as u32 * BLOCK as u32;
                 if this != block {
-                    noted.tell(block, each);
+                    noted.0.tell(block, each);
                     block = this;
                 }
                 group.step(self, state, class, input, noted);
             });
         }
-        noted.tell(block, each);
+        noted.0.tell(block, each);
     }
 
     /// The verdict of a rule.
@@ -537,31 +537,14 @@ impl<F: FnMut(usize, Change), const BREACHES: bool> Note for AtEvent<F, BREACHES
 }
 
 /// Keeps changes until all groups of their block have been stepped.
-struct InBlock<const BREACHES: bool> {
-    noted: Noted,
-    any: bool,
-}
-
-impl<const BREACHES: bool> InBlock<BREACHES> {
-    const fn new() -> InBlock<BREACHES> {
-        InBlock { noted: Noted::new(), any: false }
-    }
-
-    #[inline]
-    fn tell(&mut self, block: u32, each: &mut impl FnMut(Change)) {
-        if core::mem::take(&mut self.any) {
-            self.noted.tell(block, each);
-        }
-    }
-}
+struct InBlock<const BREACHES: bool>(Noted);
 
 impl<const BREACHES: bool> Note for InBlock<BREACHES> {
     const BREACHES: bool = BREACHES;
     #[inline]
     fn note(&mut self, change: Change) {
         if change.breach || !BREACHES {
-            self.any = true;
-            self.noted.note(change);
+            self.0.note(change);
         }
     }
 }

@@ -42,30 +42,30 @@ const fn row_len(bits: usize, width: usize) -> usize {
 /// The state bits of a block, word by word.
 type Bits<const BITS: usize, const WIDTH: usize> = [[u64; WIDTH]; BITS];
 
-/// Words of all blocks of a group, whose rules are within one block of the rule set.
-const ALL: usize = BLOCK / 64;
+/// Blocks of a group, whose rules are within one block of the rule set.
+const ALL: usize = BLOCK / 64 / WIDE;
 
-/// What an event does to the lanes of `WORDS` words. The arrays are apart, since clearing one is a few stores, and
+/// What an event does to the lanes of so many blocks. The arrays are apart, since clearing one is a few stores, and
 /// clearing all at once is a call.
-struct News<'n, const BITS: usize, const WORDS: usize> {
-    new: &'n mut [[u64; WORDS]; BITS],
+struct News<'n, const BITS: usize, const WIDTH: usize, const BLOCKS: usize> {
+    new: &'n mut [Bits<BITS, WIDTH>; BLOCKS],
     /// The lanes of which there is something to say, and, unless only breaches are told, those whose rule is broken.
-    told: &'n mut [u64; WORDS],
-    breach: &'n mut [u64; WORDS],
+    told: &'n mut [[u64; WIDTH]; BLOCKS],
+    breach: &'n mut [[u64; WIDTH]; BLOCKS],
     /// Bit `i`: there is something to tell of word `i`.
     some: u32,
 }
 
-/// Calls the method with the constants that fit the lanes: bits, words of a block, words at the most.
+/// Calls the method with the constants that fit the lanes: bits, words of a block, blocks at the most.
 macro_rules! with_shape {
     ($lanes:expr, $method:ident($($argument:expr),*)) => {
         match ($lanes.bits, $lanes.width, $lanes.blocks) {
             (1, 1, _) => $lanes.$method::<1, 1, 1>($($argument),*),
             (2, 1, _) => $lanes.$method::<2, 1, 1>($($argument),*),
             (_, 1, _) => $lanes.$method::<3, 1, 1>($($argument),*),
-            (1, _, 1) => $lanes.$method::<1, WIDE, WIDE>($($argument),*),
-            (2, _, 1) => $lanes.$method::<2, WIDE, WIDE>($($argument),*),
-            (_, _, 1) => $lanes.$method::<3, WIDE, WIDE>($($argument),*),
+            (1, _, 1) => $lanes.$method::<1, WIDE, 1>($($argument),*),
+            (2, _, 1) => $lanes.$method::<2, WIDE, 1>($($argument),*),
+            (_, _, 1) => $lanes.$method::<3, WIDE, 1>($($argument),*),
             (1, ..) => $lanes.$method::<1, WIDE, ALL>($($argument),*),
             (2, ..) => $lanes.$method::<2, WIDE, ALL>($($argument),*),
             _ => $lanes.$method::<3, WIDE, ALL>($($argument),*),
@@ -135,50 +135,46 @@ impl<'a> Lanes<'a> {
     }
 
     #[inline(always)]
-    fn step_all<const BITS: usize, const WIDTH: usize, const WORDS: usize>(
+    fn step_all<const BITS: usize, const WIDTH: usize, const BLOCKS: usize>(
         &self,
         group: &Group<'_>,
         state: &mut impl Place,
         class: u32,
         note: &mut impl Note,
     ) {
-        let (mut new, mut told, mut breach) = ([[0; WORDS]; BITS], [0; WORDS], [0; WORDS]);
+        let (mut new, mut told, mut breach) =
+            ([[[0; WIDTH]; BITS]; BLOCKS], [[0; WIDTH]; BLOCKS], [[0; WIDTH]; BLOCKS]);
         let mut news = News { new: &mut new, told: &mut told, breach: &mut breach, some: 0 };
-        for (block, row) in self.rows::<BITS, WIDTH>(class).enumerate() {
-            let at = group.at + block * BITS * WIDTH * 8;
-            let old = load::<BITS, WIDTH>(state.bytes(), at);
-            step_block(row.as_chunks::<8>().0, &old, &mut news, block, note);
-            for (b, words) in news.new.iter().enumerate() {
-                if let Some(words) = words.as_chunks::<WIDTH>().0.get(block) {
-                    state.put_words(at + b * WIDTH * 8, words);
-                }
-            }
-        }
+        let rows = self.rows::<BITS, WIDTH>(class);
+        let blocks = news.read(rows, state.bytes().get(group.at..).unwrap_or(&[]), note);
+        let words = news.new.as_flattened().as_flattened();
+        state.put_words(group.at, words.get(..blocks * BITS * WIDTH).unwrap_or(&[]));
         self.tell(group, &news, note);
     }
 
     /// Notes what there is to say.
     #[inline(always)]
-    fn tell<const BITS: usize, const WORDS: usize, N: Note>(
+    fn tell<const BITS: usize, const WIDTH: usize, const BLOCKS: usize, N: Note>(
         &self,
         group: &Group<'_>,
-        news: &News<'_, BITS, WORDS>,
+        news: &News<'_, BITS, WIDTH, BLOCKS>,
         note: &mut N,
     ) {
         let mut some = news.some;
         while some != 0 {
-            let i = some.trailing_zeros() as usize % WORDS;
+            let word = some.trailing_zeros() as usize % (BLOCKS * WIDTH);
             some &= some - 1;
-            let mut left = news.told[i];
+            let (block, i) = (word / WIDTH, word % WIDTH);
+            let mut left = news.told[block][i];
             while left != 0 {
                 let lane = left.trailing_zeros();
                 left &= left - 1;
-                let slot = i * 64 + lane as usize;
+                let slot = word * 64 + lane as usize;
                 let is = |word: u64| (word >> lane & 1) as u32;
-                let code = (0..BITS).fold(0, |code, b| code | is(news.new[b][i]) << b);
+                let code = (0..BITS).fold(0, |code, b| code | is(news.new[block][b][i]) << b);
                 let verdicts = self.verdicts.u16(slot * 2).unwrap_or(0);
                 let verdict = Verdict::from_bits(verdicts >> (code * 2));
-                let breach = N::BREACHES || is(news.breach[i]) != 0;
+                let breach = N::BREACHES || is(news.breach[block][i]) != 0;
                 note.note(Change { rule: group.rule(slot), verdict, breach });
             }
         }
@@ -210,7 +206,7 @@ impl<'a> Lanes<'a> {
         symbols: &[Symbol],
         note: &mut impl Note,
     ) {
-        let mut bits = load::<BITS, 1>(state, group.at);
+        let mut bits = load::<BITS, 1>(state.get(group.at..).unwrap_or(&[]));
         let (mut event, mut rest) = (0, symbols);
         while !rest.is_empty() {
             // Breaches are rare: a few events at once are asked whether there is any, and gone through again if so.
@@ -219,10 +215,11 @@ impl<'a> Lanes<'a> {
             {
                 let (mut new, mut any) = (bits, 0);
                 for symbol in ahead {
-                    let (mut told, mut breach) = ([0], [0]);
-                    let old = new;
-                    self.one_word(*symbol, &old, &mut new, &mut told, &mut breach, note);
-                    any |= told[0];
+                    let (mut next, mut told, mut breach) = ([new], [[0]], [[0]]);
+                    let mut news = News { new: &mut next, told: &mut told, breach: &mut breach, some: 0 };
+                    self.one_word(*symbol, &new, &mut news, note);
+                    any |= told[0][0];
+                    [new] = next;
                 }
                 if any == 0 {
                     (bits, rest) = (new, after);
@@ -232,38 +229,32 @@ impl<'a> Lanes<'a> {
             }
             let (these, after) = rest.split_at(AHEAD.min(rest.len()));
             for symbol in these {
-                let (mut new, mut told, mut breach) = (bits, [0], [0]);
-                let some = self.one_word(*symbol, &bits, &mut new, &mut told, &mut breach, note);
+                let (mut next, mut told, mut breach) = ([bits], [[0]], [[0]]);
+                let mut news = News { new: &mut next, told: &mut told, breach: &mut breach, some: 0 };
+                self.one_word(*symbol, &bits, &mut news, note);
                 note.at(event);
-                let news = News { new: &mut new, told: &mut told, breach: &mut breach, some };
                 self.tell(group, &news, note);
-                bits = new;
+                [bits] = next;
                 event += 1;
             }
             rest = after;
         }
-        for (b, word) in bits.iter().enumerate() {
-            (&mut state).put_words(group.at + b * 8, word);
-        }
+        (&mut state).put_words(group.at, bits.as_flattened());
     }
 
     /// What an event does to the lanes of the only word; a symbol of another set does nothing.
     #[inline(always)]
-    fn one_word<const BITS: usize, N: Note>(
+    fn one_word<const BITS: usize>(
         &self,
         symbol: Symbol,
         bits: &Bits<BITS, 1>,
-        new: &mut Bits<BITS, 1>,
-        told: &mut [u64; 1],
-        breach: &mut [u64; 1],
-        note: &N,
-    ) -> u32 {
-        let mut news = News { new, told, breach, some: 0 };
+        news: &mut News<'_, BITS, 1, 1>,
+        note: &impl Note,
+    ) {
         let at = usize::from(symbol.0) * row_len(BITS, 1);
         if let Some(row) = self.coefficients.get(at..at + row_len(BITS, 1)) {
-            step_block(row.as_chunks::<8>().0, bits, &mut news, 0, note);
+            news.read_block(0, row, bits, note);
         }
-        news.some
     }
 
     /// Where the word of one state bit of a slot's lane is.
@@ -289,14 +280,14 @@ impl<'a> Lanes<'a> {
         with_shape!(self, any_breaks(group, state, class))
     }
 
-    fn any_breaks<const BITS: usize, const WIDTH: usize, const WORDS: usize>(
+    fn any_breaks<const BITS: usize, const WIDTH: usize, const BLOCKS: usize>(
         &self,
         group: &Group<'_>,
         state: &[u8],
         class: u32,
     ) -> bool {
         self.rows::<BITS, WIDTH>(class).enumerate().any(|(block, row)| {
-            let old = load::<BITS, WIDTH>(state, group.at + block * BITS * WIDTH * 8);
+            let old = load::<BITS, WIDTH>(state.get(group.at + block * BITS * WIDTH * 8..).unwrap_or(&[]));
             output(row.as_chunks::<8>().0, BITS + 1, &old) != [0; WIDTH]
         })
     }
@@ -328,40 +319,38 @@ impl<P: Place, N: Note> Kernel for Step<'_, '_, P, N> {
     }
 }
 
-/// Puts the new bits of a block, and what there is to say of it, where they belong among those of all words.
-#[inline(always)]
-fn step_block<const BITS: usize, const WIDTH: usize, const WORDS: usize, N: Note>(
-    row: &[[u8; 8]],
-    old: &Bits<BITS, WIDTH>,
-    news: &mut News<'_, BITS, WORDS>,
-    block: usize,
-    _: &N,
-) {
-    // No closures: one that is not inlined falls back to the baseline's vectors.
-    for (b, words) in news.new.iter_mut().enumerate() {
-        place(words, block, output(row, b, old));
+impl<const BITS: usize, const WIDTH: usize, const BLOCKS: usize> News<'_, BITS, WIDTH, BLOCKS> {
+    /// Reads an event, whose rows these are, in the state that begins `state`; returns for how many blocks.
+    #[inline(always)]
+    fn read<'a, N: Note>(&mut self, rows: impl Iterator<Item = &'a [u8]>, state: &[u8], note: &N) -> usize {
+        let (old, mut blocks) = (state.chunks_exact(BITS * WIDTH * 8), 0);
+        for (block, (row, old)) in rows.zip(old).enumerate().take(BLOCKS) {
+            self.read_block(block, row, &load(old), note);
+            blocks = block + 1;
+        }
+        blocks
     }
-    let breach = output(row, BITS + 1, old);
-    let told = if N::BREACHES { breach } else { output(row, BITS, old) };
-    place(news.breach, block, breach);
-    place(news.told, block, told);
-    for (i, word) in told.iter().enumerate() {
-        news.some |= u32::from(*word != 0) << (block * WIDTH + i);
-    }
-}
 
-#[inline(always)]
-fn place<const WIDTH: usize>(words: &mut [u64], block: usize, new: [u64; WIDTH]) {
-    if let Some(place) = words.as_chunks_mut().0.get_mut(block) {
-        *place = new;
+    #[inline(always)]
+    fn read_block<N: Note>(&mut self, block: usize, row: &[u8], old: &Bits<BITS, WIDTH>, _: &N) {
+        let row = row.as_chunks::<8>().0;
+        // No closures: one that is not inlined falls back to the baseline's vectors.
+        for (b, words) in self.new[block].iter_mut().enumerate() {
+            *words = output(row, b, old);
+        }
+        let breach = output(row, BITS + 1, old);
+        let told = if N::BREACHES { breach } else { output(row, BITS, old) };
+        (self.breach[block], self.told[block]) = (breach, told);
+        for (i, word) in told.iter().enumerate() {
+            self.some |= u32::from(*word != 0) << (block * WIDTH + i);
+        }
     }
 }
 
 /// The state bits of a block.
 #[inline(always)]
-fn load<const BITS: usize, const WIDTH: usize>(state: &[u8], at: usize) -> Bits<BITS, WIDTH> {
-    let words =
-        state.get(at..).and_then(|state| state.get(..BITS * WIDTH * 8)).unwrap_or(&[]).as_chunks::<8>().0;
+fn load<const BITS: usize, const WIDTH: usize>(state: &[u8]) -> Bits<BITS, WIDTH> {
+    let words = state.get(..BITS * WIDTH * 8).unwrap_or(&[]).as_chunks::<8>().0;
     let mut bits = [[0; WIDTH]; BITS];
     for (i, place) in bits.as_flattened_mut().iter_mut().enumerate() {
         *place = word(words, i);
