@@ -6,7 +6,8 @@
 //! we could make of it. Both decide a formula when what is left is `true` or `false`: never wrongly, but at times later
 //! than an automaton, which decides at the earliest event.
 //!
-//! After a violation a progression can stop or start afresh ([`AfterViolation::Off`], [`AfterViolation::Restart`]).
+//! After a violation a progression can stop or start afresh ([`crate::AfterViolation::Off`],
+//! [`crate::AfterViolation::Restart`]).
 //! Repairing has no meaning for it: which letter would have been right is a question about the successors of a state.
 
 mod fast;

@@ -77,6 +77,13 @@ fn add(
             false
         }
         "user" | "assistant" => true,
+        // Another format's message would be left out without a word.
+        "untyped" if value.get("role").is_some() || value.get("tool").is_some() => {
+            return feed.problem(
+                line,
+                "a message or event of another format among session records: read such a file on its own",
+            );
+        }
         _ => {
             feed.skip(&format!("`{kind}` record"));
             false
@@ -304,6 +311,7 @@ fn emit(feed: &mut Feed<'_>, log: Vec<Record>) -> Step {
 fn message_blocks(feed: &mut Feed<'_>, to: &mut Session, record: &Record, message: &Value) -> Step {
     let Record { line, ts, .. } = record;
     let content = message.get("content").unwrap_or(&Value::Null);
+    json::check_content(feed, content, *line)?;
     if str_at(message, "role") == Some("user") {
         for block in array_at(message, "content") {
             if str_at(block, "type").is_some_and(|kind| kind.ends_with("tool_result")) {
@@ -354,6 +362,8 @@ fn message_blocks(feed: &mut Feed<'_>, to: &mut Session, record: &Record, messag
             }
             Some(kind) if kind.ends_with("tool_result") => results.push(block),
             Some(kind) => feed.skip(&format!("`{kind}` block")),
+            // What is no object has been reported.
+            None if block.is_object() => feed.problem(*line, "a block of `content` has no `type`")?,
             None => {}
         }
     }

@@ -127,6 +127,13 @@ impl Columns {
             feed.problem_help(Some(1), format!("no column {} in the header", missing.join(", ")), &has)?;
             return Ok(None);
         }
+        let twice = (1..header.len()).filter(|&i| {
+            header.get(..i).is_some_and(|before| !header[i].is_empty() && before.contains(&header[i]))
+        });
+        for column in twice {
+            let message = format!("column `{}` is twice in the header: which one counts?", header[column]);
+            feed.problem(Some(1), message)?;
+        }
         let Some(tool) = tool else {
             let message =
                 format!("no column of the activity in the header, expected one of {}", TOOL.join(", "));

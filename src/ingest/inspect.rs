@@ -89,6 +89,9 @@ fn record(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str
             .problem(text.line_of(raw), "record is no object, expected an evaluation log or a sample");
     }
     let fields = records::fields(raw);
+    if let Some(other) = fields.get("samples").filter(|raw| !records::is_array(raw) && raw.get() != "null") {
+        feed.problem(text.line_of(other), "`samples` is no array")?;
+    }
     if let Some(samples) = fields.get("samples").filter(|raw| records::is_array(raw)) {
         return records::elements(samples).into_iter().try_for_each(|raw| sample(feed, text, raw, log));
     }
@@ -103,6 +106,9 @@ fn record(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str
 }
 
 fn sample(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str>) -> Step {
+    if !records::is_object(raw) {
+        return feed.problem(text.line_of(raw), "sample is no object");
+    }
     let fields = records::fields(raw);
     let name = |key: &str| {
         let value = serde_json::from_str::<Value>(fields.get(key)?.get()).ok()?;
@@ -118,9 +124,16 @@ fn sample(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str
         fields.get("attachments").and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
     let mut parts: [Vec<(Value, Option<u32>)>; 2] = [Vec::new(), Vec::new()];
     for (key, part) in ["messages", "events"].into_iter().zip(&mut parts) {
-        for raw in fields.get(key).map_or_else(Vec::new, |raw| records::elements(raw)) {
+        let list = fields.get(key).filter(|raw| raw.get() != "null");
+        if let Some(other) = list.filter(|raw| !records::is_array(raw)) {
+            feed.problem(text.line_of(other), format!("`{key}` of a sample is no array"))?;
+        }
+        for raw in list.map_or_else(Vec::new, |raw| records::elements(raw)) {
             let line = text.line_of(raw);
             if let Some(mut value) = records::value(feed, text, raw)? {
+                if key == "events" {
+                    check_event(feed, &value, line)?;
+                }
                 resolve(&mut value, &attachments);
                 part.push((value, line));
             }
@@ -139,6 +152,19 @@ fn sample(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str
         let done = timeline(feed, &mut transcript, &events, &known);
         transcript.finish(feed);
         return done;
+    }
+    Ok(())
+}
+
+/// Reports an event whose kind or id is no text: beside messages it would be passed over.
+fn check_event(feed: &mut Feed<'_>, event: &Value, line: Option<u32>) -> Step {
+    if !event.is_object() {
+        return feed.problem(line, format!("event is {}, expected an object", json::kind(event)));
+    }
+    for key in ["event", "id"] {
+        if let Some(other) = event.get(key).filter(|value| !value.is_string() && !value.is_null()) {
+            feed.problem(line, format!("`{key}` of an event is {}, expected a string", json::kind(other)))?;
+        }
     }
     Ok(())
 }
@@ -256,9 +282,8 @@ fn timeline_event(
     match str_at(event, "event") {
         Some("model") => {
             let output = event.get("output").unwrap_or(&Value::Null);
-            if let Some(message) =
-                array_at(output, "choices").first().and_then(|choice| choice.get("message"))
-            {
+            let choices = json::list_at(feed, output, "choices", line)?;
+            if let Some(message) = choices.first().and_then(|choice| choice.get("message")) {
                 let text = content_text(message.get("content").unwrap_or(&Value::Null));
                 let group = to.new_group();
                 for id in array_at(message, "tool_calls").iter().filter_map(|call| str_at(call, "id")) {
@@ -282,7 +307,7 @@ fn timeline_event(
                 tool_event(feed, to, event, ts, line, issued)?;
             }
             // Older logs put what a tool does itself (a sub-agent's calls) into its event.
-            for inner in array_at(event, "events") {
+            for inner in json::list_at(feed, event, "events", line)? {
                 timeline_event(feed, to, inner, line, known, issued)?;
             }
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::event::{Event, Kind, Status};
 use super::feed::{Feed, Step};
-use super::json::{self, array_at, content_result, content_text, has, str_at, str_of};
+use super::json::{self, content_result, content_text, has, str_at, str_of};
 use super::transcript::{Outcome, Transcript, judge};
 
 /// Adds one message.
@@ -16,13 +16,19 @@ pub(super) fn add(feed: &mut Feed<'_>, to: &mut Transcript, message: &Value, lin
         return feed.problem(line, format!("message is {}, expected an object", json::kind(message)));
     }
     let content = message.get("content").unwrap_or(&Value::Null);
-    match str_at(message, "role") {
+    // Case is no reason to lose a message.
+    let role = str_at(message, "role").map(str::to_ascii_lowercase);
+    match role.as_deref() {
         Some("user" | "human") => {
+            json::check_content(feed, content, line)?;
             results_of(feed, to, content, line)?;
             to.message(feed, Kind::User, content_text(content), time(message), line);
             Ok(())
         }
-        Some("assistant" | "model" | "ai") => assistant(feed, to, message, content, line),
+        Some("assistant" | "model" | "ai") => {
+            json::check_content(feed, content, line)?;
+            assistant(feed, to, message, content, line)
+        }
         Some("tool" | "function") => tool_message(feed, to, message, content, line),
         Some(role @ ("system" | "developer")) => {
             feed.skip(&format!("{role} message"));
@@ -57,11 +63,7 @@ fn assistant(
     let ts = time(message);
     let group = to.new_group();
     let mut calls = 0;
-    // Of another type they would vanish, and every rule about them would hold.
-    if let Some(other) = message.get("tool_calls").filter(|calls| !calls.is_null() && !calls.is_array()) {
-        feed.problem(line, format!("`tool_calls` is {}, expected an array", json::kind(other)))?;
-    }
-    for call in array_at(message, "tool_calls") {
+    for call in json::list_at(feed, message, "tool_calls", line)? {
         let Some((tool, args)) = named_call(call) else {
             feed.problem(line, "tool call without a name, expected `function.name`")?;
             continue;
@@ -92,8 +94,8 @@ fn assistant(
     }
     for block in blocks(content) {
         let Some(kind) = str_at(block, "type") else {
-            if !block.is_string() {
-                feed.problem(line, format!("a block of `content` is {} without `type`", json::kind(block)))?;
+            if block.is_object() {
+                feed.problem(line, "a block of `content` has no `type`")?;
             }
             continue;
         };
@@ -189,9 +191,16 @@ fn tool_message(
     let tool = str_of(message, &["name", "function"]);
     let outcome = tool_outcome(feed, message, content);
     // `tool_call_ids`: some logs answer several calls by one message.
-    let ids = array_at(message, "tool_call_ids");
+    let ids = json::list_at(feed, message, "tool_call_ids", line)?;
     if !has(message, "tool_call_id") && !ids.is_empty() {
-        for id in ids.iter().filter_map(Value::as_str) {
+        for id in ids {
+            let Some(id) = id.as_str() else {
+                feed.problem(
+                    line,
+                    format!("an element of `tool_call_ids` is {}, expected a string", json::kind(id)),
+                )?;
+                continue;
+            };
             let outcome = Outcome { result: outcome.result.clone(), status: outcome.status };
             to.result(feed, id, tool, outcome, line)?;
         }

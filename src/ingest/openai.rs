@@ -9,7 +9,7 @@ use super::conversations::{self, Conversations, MESSAGES};
 use super::deltas::{ToolCallDelta, merge_tool_call_deltas};
 use super::event::{Event, Kind, Status};
 use super::feed::{Feed, Step};
-use super::json::{self, array_at, content_result, has, str_at, str_of};
+use super::json::{self, content_result, has, str_at, str_of};
 use super::messages;
 use super::records::{self, Text};
 use super::source::Source;
@@ -146,12 +146,16 @@ impl Reader {
         }
         self.latest = Some(session.clone());
         let transcript = self.conversations.running(&session);
-        for part in ["input", "output"].iter().filter_map(|key| fields.get(*key)) {
+        for (key, part) in ["input", "output"].iter().filter_map(|key| Some((*key, fields.get(*key)?))) {
             if records::is_array(part) {
                 conversations::add_all(feed, transcript, text, part, item)?;
-            } else if let Ok(message) = serde_json::from_str::<String>(part.get()) {
+            } else if key == "input"
+                && let Ok(message) = serde_json::from_str::<String>(part.get())
+            {
                 transcript.end_run();
                 transcript.message(feed, Kind::User, message, None, text.line_of(part));
+            } else if part.get() != "null" {
+                feed.problem(text.line_of(part), format!("`{key}` is no array of items"))?;
             }
         }
         // The calls of the next response are another batch.
@@ -179,14 +183,14 @@ impl Reader {
         };
         let stream = &mut self.streams[index];
         // Of several choices the first one is what the agent went on with.
-        for choice in array_at(&chunk, "choices") {
+        for choice in json::list_at(feed, &chunk, "choices", line)? {
             if choice.get("index").and_then(Value::as_u64).unwrap_or(0) > 0 {
                 feed.skip("choice after the first");
                 continue;
             }
             let delta = choice.get("delta").unwrap_or(&Value::Null);
             stream.text.push_str(str_at(delta, "content").unwrap_or_default());
-            for call in array_at(delta, "tool_calls") {
+            for call in json::list_at(feed, delta, "tool_calls", line)? {
                 let function = call.get("function").unwrap_or(call);
                 stream.calls.push(ToolCallDelta {
                     index: call.get("index").and_then(Value::as_u64),
@@ -224,6 +228,9 @@ impl Reader {
 }
 
 fn add_choices(feed: &mut Feed<'_>, to: &mut Transcript, text: &Text<'_>, choices: &RawValue) -> Step {
+    if !records::is_array(choices) {
+        return feed.problem(text.line_of(choices), "`choices` is no array");
+    }
     for (index, choice) in records::elements(choices).into_iter().enumerate() {
         if index > 0 {
             feed.skip("choice after the first");

@@ -4,7 +4,8 @@
 //! Every span is an event; those that execute a tool are calls, by the GenAI conventions, OpenInference,
 //! OpenLLMetry or MCP's.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -40,8 +41,8 @@ pub(super) fn read(feed: &mut Feed<'_>, source: Source) -> Step {
     let nothing = BTreeMap::new();
     let done =
         records::for_each(feed, source, |feed, text, raw| request(feed, &mut spans, text, raw, &nothing, 0));
-    emit(feed, spans);
-    done
+    let emitted = emit(feed, spans);
+    done.and(emitted)
 }
 
 /// Keys whose arrays lead down to spans.
@@ -96,6 +97,12 @@ fn request(
     });
     let inherited = own.as_ref().unwrap_or(inherited);
     let mut found = false;
+    let is_level = |raw: &&&RawValue| records::is_array(raw) || raw.get() == "null";
+    for (key, other) in LEVELS.iter().filter_map(|key| Some((key, fields.get(*key)?))) {
+        if !is_level(&other) && !(records::is_object(other) && matches!(*key, "data" | "trace")) {
+            feed.problem(text.line_of(other), format!("`{key}` is no array"))?;
+        }
+    }
     let arrays = LEVELS.iter().filter_map(|key| fields.get(*key)).filter(|raw| records::is_array(raw));
     let objects =
         ["trace", "data"].iter().filter_map(|key| fields.get(*key)).filter(|raw| records::is_object(raw));
@@ -126,6 +133,13 @@ fn span(feed: &mut Feed<'_>, value: &Value, inherited: &Attributes, line: Option
         .filter(|parent| !parent.is_empty());
     let id = text(&["spanId", "span_id", "spanID"]).unwrap_or_default();
     let name = text(&["name", "operationName"]).unwrap_or_default();
+    if name.is_empty()
+        && let Some(other) = ["name", "operationName"].iter().find_map(|key| value.get(*key))
+        && !other.is_string()
+        && !other.is_null()
+    {
+        feed.problem(line, format!("the name of a span is {}, expected a string", json::kind(other)))?;
+    }
     // OTLP: nanoseconds, as strings or numbers. Jaeger: microseconds and a duration.
     let number = |keys: &[&str]| {
         let value = keys.iter().find_map(|key| value.get(*key))?;
@@ -268,8 +282,8 @@ fn is_mcp(span: &Span) -> bool {
 /// Attributes that name the session.
 const SESSIONS: &[&str] = &["gen_ai.conversation.id", "session.id"];
 
-fn emit(feed: &mut Feed<'_>, mut spans: Vec<Span>) {
-    drop_copies(feed, &mut spans);
+fn emit(feed: &mut Feed<'_>, mut spans: Vec<Span>) -> Step {
+    drop_copies(feed, &mut spans)?;
     link(&mut spans);
     let depth = depths(&spans);
     let sessions = sessions(feed, &spans);
@@ -317,6 +331,7 @@ fn emit(feed: &mut Feed<'_>, mut spans: Vec<Span>) {
     for transcript in transcripts {
         transcript.finish(feed);
     }
+    Ok(())
 }
 
 const ARGUMENTS: &[&str] = &[
@@ -331,15 +346,31 @@ const RESULTS: &[&str] =
     &["gen_ai.tool.call.result", "gcp.vertex.agent.tool_response", "output.value", "traceloop.entity.output"];
 
 /// Exporters send again what they are not sure to have sent.
-fn drop_copies(feed: &mut Feed<'_>, spans: &mut Vec<Span>) {
-    let mut seen = HashSet::new();
+fn drop_copies(feed: &mut Feed<'_>, spans: &mut Vec<Span>) -> Step {
+    let mut seen = HashMap::new();
+    let mut unlike = Vec::new();
     spans.retain(|span| {
-        let new = span.id.is_empty() || seen.insert((span.trace.clone(), span.id.clone()));
-        if !new {
-            feed.skip("span that is there twice (same id)");
+        if span.id.is_empty() {
+            return true;
         }
-        new
+        match seen.entry((span.trace.clone(), span.id.clone())) {
+            Entry::Vacant(place) => {
+                place.insert((span.name.clone(), span.start, span.attributes.clone()));
+                true
+            }
+            Entry::Occupied(first) => {
+                if *first.get() == (span.name.clone(), span.start, span.attributes.clone()) {
+                    feed.skip("span that is there twice (same id)");
+                } else {
+                    unlike.push((span.line, span.name.clone()));
+                }
+                false
+            }
+        }
     });
+    unlike.into_iter().try_for_each(|(line, name)| {
+        feed.problem(line, format!("span `{name}` has the id of another span, which is not the same"))
+    })
 }
 
 fn link(spans: &mut [Span]) {

@@ -64,6 +64,7 @@ pub(super) fn for_each(
             None => return Ok(()),
             Some(Ok(value)) => {
                 taken += 1;
+                keys_once(feed, &whole, value)?;
                 take(feed, &whole, value)?;
             }
             Some(Err(error)) => {
@@ -93,11 +94,25 @@ fn lines(
             }
         };
         match serde_json::from_str::<&RawValue>(text) {
-            Ok(value) => take(feed, &Text::new(text, number), value)?,
+            Ok(value) => {
+                let text = Text::new(text, number);
+                keys_once(feed, &text, value)?;
+                take(feed, &text, value)?;
+            }
             Err(error) => feed.report(broken(feed, &error, number - 1))?,
         }
     }
     Ok(())
+}
+
+/// Reports a key that is twice in one object. The value is read all the same; of such a key the last one counts.
+fn keys_once(feed: &mut Feed<'_>, text: &Text<'_>, value: &RawValue) -> Step {
+    match json::key_twice(value.get()) {
+        Some(key) => {
+            feed.problem(text.line_of(value), format!("`{key}` is twice in one object: which one counts?"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The problem of a line that is no text.
