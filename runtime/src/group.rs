@@ -179,7 +179,7 @@ impl<'a> Group<'a> {
     /// The rule in that slot.
     #[inline]
     pub(crate) fn rule(&self, slot: usize) -> u32 {
-        self.slots.u32(slot * 4).unwrap_or(0)
+        self.slots.0.as_chunks().0.get(slot).map_or(0, |rule| u32::from_le_bytes(*rule))
     }
 
     /// Whether it reads symbols as well as letters.

@@ -160,6 +160,7 @@ impl<'a> Lanes<'a> {
         news: &News<'_, BITS, WIDTH, BLOCKS>,
         note: &mut N,
     ) {
+        let verdicts = self.verdicts.0.as_chunks().0;
         let mut some = news.some;
         while some != 0 {
             let word = some.trailing_zeros() as usize % (BLOCKS * WIDTH);
@@ -172,7 +173,7 @@ impl<'a> Lanes<'a> {
                 let slot = word * 64 + lane as usize;
                 let is = |word: u64| (word >> lane & 1) as u32;
                 let code = (0..BITS).fold(0, |code, b| code | is(news.new[block][b][i]) << b);
-                let verdicts = self.verdicts.u16(slot * 2).unwrap_or(0);
+                let verdicts = verdicts.get(slot).map_or(0, |verdicts| u16::from_le_bytes(*verdicts));
                 let verdict = Verdict::from_bits(verdicts >> (code * 2));
                 let breach = N::BREACHES || is(news.breach[block][i]) != 0;
                 note.note(Change { rule: group.rule(slot), verdict, breach });
