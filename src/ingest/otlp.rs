@@ -97,9 +97,9 @@ fn request(
     });
     let inherited = own.as_ref().unwrap_or(inherited);
     let mut found = false;
-    let is_level = |raw: &&&RawValue| records::is_array(raw) || raw.get() == "null";
     for (key, other) in LEVELS.iter().filter_map(|key| Some((key, fields.get(*key)?))) {
-        if !is_level(&other) && !(records::is_object(other) && matches!(*key, "data" | "trace")) {
+        let object = records::is_object(other) && matches!(*key, "data" | "trace");
+        if !object && !records::is_array(other) && other.get() != "null" {
             feed.problem(text.line_of(other), format!("`{key}` is no array"))?;
         }
     }
