@@ -80,7 +80,9 @@ pub enum ReadError {
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ReadError::Load(error) => error.fmt(f),
+            ReadError::Load(error) => {
+                write!(f, "{error}; compile the policy again with this version")
+            }
             ReadError::Policy { report, .. } => write!(f, "mistakes in the artifact's policy: {report}"),
         }
     }

@@ -419,6 +419,9 @@ impl<'a> RuleSet<'a> {
     /// # Complexity
     /// O(1).
     pub fn distance<B: AsRef<[u8]>>(&self, state: &MonitorState<B>, rule: u32) -> Option<u32> {
+        if rule >= self.rule_len {
+            return None;
+        }
         let own = self.rule_state(state, rule);
         let distances = self.rule(rule).distances as usize;
         self.section.u32(distances + own as usize * 4).filter(|&d| d != NEVER)

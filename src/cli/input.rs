@@ -67,7 +67,7 @@ pub(super) fn policy(path: &Path) -> Result<Input, Failure> {
                 ReadError::Policy { text, name: source, report } => {
                     Text { name: format!("{source} in {name}"), text }.fail(&report)
                 }
-                ReadError::Load(e) => Failure::new(format_args!("`{name}`: {e}")),
+                e @ ReadError::Load(_) => Failure::new(format_args!("`{name}`: {e}")),
             })?;
         return Ok(Input { policy, text: Text { name: source, text }, plan: Some(plan) });
     }
