@@ -7,6 +7,7 @@ use std::fmt;
 
 use tracelaw_compiler::artifact::{assemble, automata, names, read_automata, read_texts, texts};
 use tracelaw_compiler::diag::Report;
+use tracelaw_compiler::explain::residuals;
 use tracelaw_runtime::wire::{File, MAGIC, Section};
 use tracelaw_runtime::{Automaton, LoadError, Names};
 
@@ -31,6 +32,15 @@ pub fn write(policy: &Policy, plan: &Plan, text: &str, name: &str) -> Vec<u8> {
     sections.push((Section::Names, names(&propositions, &rules, &members)));
     sections.push((Section::Source, texts(&[name, text])));
     sections.push((Section::Automata, automata(plan.automata().map(|(automaton, _)| automaton.words()))));
+    let mut left: Vec<String> = Vec::new();
+    for (rule, (automaton, _)) in policy.rules.iter().zip(plan.automata()) {
+        // A rule that was compiled names no proposition that the vocabulary lacks.
+        let residuals = residuals(&rule.formula, &policy.vocabulary, automaton).unwrap_or_default();
+        left.push(residuals.len().to_string());
+        left.extend(residuals.into_iter().map(|f| f.map_or(String::new(), |f| f.to_string())));
+    }
+    let left: Vec<&str> = left.iter().map(String::as_str).collect();
+    sections.push((Section::Residuals, texts(&left)));
     sections.push((Section::Versions, texts(&[env!("CARGO_PKG_VERSION"), LANGUAGE])));
     assemble(sections)
 }
@@ -42,6 +52,9 @@ pub struct Artifact {
     pub policy: Policy,
     /// Its compiled rules.
     pub plan: Plan,
+    /// Per rule and state of its automaton, the formula that is left: empty for states that only a breach leads to,
+    /// and no text at all for rules with many states.
+    pub residuals: Vec<Vec<String>>,
     /// The policy's text.
     pub text: String,
     /// The name it was read under.
@@ -67,7 +80,9 @@ pub enum ReadError {
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ReadError::Load(error) => error.fmt(f),
+            ReadError::Load(error) => {
+                write!(f, "{error}; compile the policy again with this version")
+            }
             ReadError::Policy { report, .. } => write!(f, "mistakes in the artifact's policy: {report}"),
         }
     }
@@ -113,7 +128,14 @@ pub fn read(bytes: &[u8]) -> Result<Artifact, ReadError> {
         read_automata(section(&file, Section::Automata)?)?.into_iter().map(Automaton::from_words).collect();
     let sections = file.sections(Section::Rules).map(<[u8]>::to_vec).collect();
     let plan = Plan::of_artifact(&policy, automata?, sections)?;
-    Ok(Artifact { plan, text: text.to_owned(), name: name.to_owned(), policy })
+    let mut left = read_texts(section(&file, Section::Residuals)?)?.into_iter();
+    let mut residuals = Vec::new();
+    for _ in &policy.rules {
+        let len = left.next().and_then(|len| len.parse().ok());
+        let len = len.ok_or(LoadError::new("the formulas that are left are not there", residuals.len()))?;
+        residuals.push(left.by_ref().take(len).map(str::to_owned).collect());
+    }
+    Ok(Artifact { residuals, plan, text: text.to_owned(), name: name.to_owned(), policy })
 }
 
 fn section<'a>(file: &File<'a>, kind: Section) -> Result<&'a [u8], LoadError> {

@@ -12,4 +12,5 @@ pub mod audit;
 pub mod ingest;
 pub mod label;
 pub mod policy;
+pub mod race;
 pub mod report;

@@ -121,7 +121,7 @@ fn try_all(formulas: usize, seed: u64, trial: impl Fn(&mut Random) -> Trial + Sy
     assert!(limited * RARE <= formulas, "{limited} of {formulas} formulas need more than {LIMITS:?}");
 }
 
-fn wide(formulas: usize) -> usize {
+pub(crate) fn wide(formulas: usize) -> usize {
     if std::env::var_os("TRACELAW_WIDE").is_some() { formulas * 20 } else { formulas }
 }
 

@@ -27,7 +27,6 @@ pub(crate) enum Kind {
     Unknown {
         name: String,
     },
-    Infinite,
     Stack {
         bytes: usize,
     },
@@ -43,6 +42,10 @@ pub(crate) enum Kind {
 impl BuildError {
     pub(crate) const fn new(kind: Kind) -> BuildError {
         BuildError { kind }
+    }
+
+    pub(crate) fn into_kind(self) -> Kind {
+        self.kind
     }
 
     pub(crate) const fn bound(bound: u64, limit: usize) -> BuildError {
@@ -114,9 +117,6 @@ impl fmt::Display for BuildError {
             Kind::Internal { cause } => {
                 write!(f, "a fault of the compiler: {cause}; please report the rule")
             }
-            Kind::Infinite => f.write_str(
-                "verdicts over infinite traces are not compiled yet; leave `semantics` out, or say \"finite\"",
-            ),
             Kind::Unknown { name } => write!(f, "unknown proposition `{name}`; declare it in the vocabulary"),
         }
     }

@@ -4,6 +4,7 @@
 
 mod automaton;
 mod guard;
+mod residual;
 mod trace;
 mod words;
 
@@ -14,6 +15,7 @@ use std::fmt;
 
 pub use automaton::{dot, hoa, json};
 pub use guard::{Edge, Guard, edges};
+pub use residual::{MAX_RESIDUAL_STATES, residuals};
 pub use trace::{Letters, shortest, trace_text};
 pub use words::words;
 

@@ -25,8 +25,10 @@ mod machine;
 mod minimize;
 mod mtdfa;
 mod obligations;
+mod omega;
 mod patterns;
 pub mod plan;
+pub mod progress;
 pub mod semantics;
 pub mod syntax;
 pub mod template;
@@ -99,12 +101,8 @@ const PLAIN_STACK: usize = 1 << 20;
 /// Doubly exponential in the formula at worst, as it has to be; about linear for the usual rules.
 ///
 /// # Errors
-/// [`BuildError`] when a limit is reached, when a proposition is not in the vocabulary, and for infinite semantics,
-/// which is not there yet: a verdict of the other semantics would be wrong.
+/// [`BuildError`] when a limit is reached, or when a proposition is not in the vocabulary.
 pub fn compile(formula: &Ast, vocabulary: &[String], options: &Options) -> Result<Compiled, BuildError> {
-    if options.semantics == Semantics::Infinite {
-        return Err(BuildError::new(error::Kind::Infinite));
-    }
     let counted = desugar::counted(formula);
     let limit = options.limits.max_states;
     if counted > limit as u64 {
@@ -163,7 +161,6 @@ impl<'a> Job<'a> {
         let mut dd = dd::Dd::new(options.limits, self.deadline);
         let automaton =
             translate::Translator::new(&mut self.formulas, &mut dd, options.limits).translate(self.root)?;
-        let mut machine = machine::from_automaton(&dd, &automaton, self.accepts_empty);
         let len = self.vocabulary.len();
         let known = |set: &Vec<u32>| {
             set.iter().filter(|&&p| (p as usize) < len).map(|&p| desugar::flip(p, len)).collect()
@@ -173,12 +170,22 @@ impl<'a> Job<'a> {
         let possible = machine::possible_letters(&mut dd, &self.props, &exclusive, one_of_all)?;
         let all_possible = possible == dd::terminal(1);
         let changes = !all_possible || options.after_violation.is_some();
-        if changes {
-            machine.settle(&mut dd)?;
-        }
-        if !all_possible {
-            machine.judge(&mut dd, possible)?;
-        }
+        let mut machine = match options.semantics {
+            Semantics::Finite => {
+                let mut machine = machine::from_automaton(&dd, &automaton, self.accepts_empty);
+                if changes {
+                    machine.settle(&mut dd)?;
+                }
+                if !all_possible {
+                    machine.judge(&mut dd, possible)?;
+                }
+                machine
+            }
+            Semantics::Infinite => {
+                let finite = (&automaton, self.accepts_empty);
+                omega::machine(&mut self.formulas, &mut dd, options.limits, self.root, finite, possible)?
+            }
+        };
         let plain_states = machine.roots.len();
         let (never_violated, never_satisfied) = machine.one_sided(&mut dd, possible)?;
         if let Some(mode) = options.after_violation {

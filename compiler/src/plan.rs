@@ -32,6 +32,8 @@ pub enum Strategy {
     Products,
     /// Lanes for every rule of at most eight states, else rules on their own.
     Lanes,
+    /// Lanes by the propositions of each rule, for every rule of few states and propositions.
+    OpenLanes,
 }
 
 /// What is known of the letters, and how to plan.
@@ -84,6 +86,8 @@ pub enum GroupKind {
     Product,
     /// Side by side, one state bit of 64 rules in each word.
     Lanes,
+    /// Likewise, each rule by its own propositions instead of by a class of letters.
+    OpenLanes,
     /// One automaton on its diagrams.
     Diagrams,
 }
@@ -96,6 +100,7 @@ impl GroupKind {
             GroupKind::Single => "single",
             GroupKind::Product => "product",
             GroupKind::Lanes => "lanes",
+            GroupKind::OpenLanes => "open lanes",
             GroupKind::Diagrams => "diagrams",
         }
     }
@@ -134,20 +139,71 @@ pub fn plan<W: AsRef<[u32]>>(
     let mut clusters = Vec::new();
     for (block, rules_of_block) in rules.chunks(BLOCK).enumerate() {
         let first = block * BLOCK;
-        let tables = rules_of_block.iter().enumerate().filter(|(_, r)| r.tabular()).map(|(i, _)| first + i);
-        for cluster in cluster(automata, &rules, tables.collect(), options)? {
-            let view = View { rules: &rules, cluster: &cluster };
-            for members in group(&view, options.strategy) {
-                groups.push(write::Group { cluster: Some(clusters.len()), members });
-            }
+        let (tables, wide): (Vec<usize>, Vec<usize>) =
+            (first..first + rules_of_block.len()).partition(|&r| rules[r].tabular());
+        let planned = block_of(automata, &rules, tables, options)?;
+        for (cluster, members) in planned.clusters {
+            groups.extend(
+                members.into_iter().map(|m| write::Group { cluster: Some(clusters.len()), members: m }),
+            );
             clusters.push(cluster);
         }
-        let wide = rules_of_block.iter().enumerate().filter(|(_, r)| !r.tabular()).map(|(i, _)| first + i);
-        groups.extend(wide.map(|rule| write::Group { cluster: None, members: Members::Single(rule) }));
+        let rest = planned.open.into_iter().chain(wide.into_iter().map(Members::Single));
+        groups.extend(rest.map(|members| write::Group { cluster: None, members }));
     }
     let planned = write::write(automata, &rules, &clusters, &groups, options)?;
     RuleSet::from_section(&planned.section, 0).map_err(BuildError::internal)?;
     Ok(planned)
+}
+
+/// The rules of one block.
+struct Block {
+    clusters: Vec<(Cluster, Vec<Members>)>,
+    /// Lanes that need no classes.
+    open: Vec<Members>,
+}
+
+impl Block {
+    fn cost(&self, rules: &[Rule]) -> usize {
+        let clusters = self.clusters.iter().map(|(cluster, members)| {
+            cost::classifier(&cluster.classifier) + cost::of_all(&View { rules, cluster }, members)
+        });
+        clusters.sum::<usize>() + self.open.iter().map(cost::open_members).sum::<usize>()
+    }
+}
+
+/// Plans the rules of a block that have tables: by classes of letters, or where those are too many, by the propositions
+/// of each.
+fn block_of<W: AsRef<[u32]>>(
+    automata: &[&Automaton<W>],
+    rules: &[Rule],
+    tables: Vec<usize>,
+    options: &PlanOptions,
+) -> Result<Block, BuildError> {
+    let by_classes = |members: Vec<usize>, open: Vec<Members>| {
+        let mut block = Block { clusters: Vec::new(), open };
+        for cluster in cluster(automata, rules, members, options)? {
+            let members = group(&View { rules, cluster: &cluster }, options.strategy);
+            block.clusters.push((cluster, members));
+        }
+        Ok(block)
+    };
+    let (narrow, rest): (Vec<usize>, Vec<usize>) = tables.iter().partition(|&&r| cost::fits_open(&rules[r]));
+    let open = || cost::open(rules, &narrow);
+    match options.strategy {
+        Strategy::OpenLanes => by_classes(rest, open()),
+        Strategy::Cheapest if !one_at_most(options) => {
+            let (classes, open) = (by_classes(tables, Vec::new())?, by_classes(rest, open())?);
+            Ok(if open.cost(rules) < classes.cost(rules) { open } else { classes })
+        }
+        _ => by_classes(tables, Vec::new()),
+    }
+}
+
+/// Whether a letter is told by the one proposition in it.
+fn one_at_most(options: &PlanOptions) -> bool {
+    let all = |set: &Vec<u32>| (0..options.prop_len as u32).all(|p| set.contains(&p));
+    options.one_of_all || options.prop_len > 0 && options.exclusive.iter().any(all)
 }
 
 /// What planning needs of a rule.
@@ -209,7 +265,7 @@ enum Classifier {
     /// By the bits of these propositions together, least first.
     Gather { props: Vec<u32>, table: Vec<u16> },
     /// By a diagram whose terminals are classes: nodes, children first, and the root.
-    Diagram { nodes: Vec<[u32; 3]>, root: u32 },
+    Diagram { nodes: Vec<[u32; 3]>, root: u32, props: usize },
 }
 
 fn cluster<W: AsRef<[u32]>>(
@@ -221,9 +277,7 @@ fn cluster<W: AsRef<[u32]>>(
     if members.is_empty() {
         return Ok(Vec::new());
     }
-    let all = |set: &Vec<u32>| (0..options.prop_len as u32).all(|p| set.contains(&p));
-    let one_at_most = options.prop_len > 0 && options.exclusive.iter().any(all);
-    if options.one_of_all || one_at_most {
+    if one_at_most(options) {
         return Ok(vec![direct(automata, members, options)]);
     }
     let mut clusters: Vec<Joint> = Vec::new();
@@ -383,7 +437,7 @@ impl Joint {
                 }
                 reference = place(root);
             });
-            Classifier::Diagram { nodes, root: reference }
+            Classifier::Diagram { nodes, root: reference, props: self.props.len() }
         };
         Ok(Cluster { rules: self.rules, classifier, classes })
     }
@@ -393,7 +447,16 @@ impl Joint {
 pub(crate) enum Members {
     Single(usize),
     Product(Product),
-    Lanes { rules: Vec<usize>, bits: usize },
+    Lanes {
+        rules: Vec<usize>,
+        bits: usize,
+    },
+    /// Rules of at most so many state bits and propositions.
+    Open {
+        rules: Vec<usize>,
+        bits: usize,
+        inputs: usize,
+    },
 }
 
 impl Members {
@@ -401,7 +464,7 @@ impl Members {
         match self {
             Members::Single(rule) => std::slice::from_ref(rule),
             Members::Product(product) => &product.rules,
-            Members::Lanes { rules, .. } => rules,
+            Members::Lanes { rules, .. } | Members::Open { rules, .. } => rules,
         }
     }
 }
@@ -485,7 +548,7 @@ fn group(view: &View<'_>, strategy: Strategy) -> Vec<Members> {
         groups
     };
     let mut groups = match strategy {
-        Strategy::Singles => singles(rules),
+        Strategy::Singles | Strategy::OpenLanes => singles(rules),
         Strategy::Products => products(view, rules),
         Strategy::Lanes => with_rest(cost::lanes(view, &lanes), singles(&rest)),
         Strategy::Cheapest => {

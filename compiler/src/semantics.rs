@@ -70,6 +70,184 @@ pub fn verdict(ast: &Ast, vocabulary: &[String], letters: &[u64], prefix: &[u64]
     }
 }
 
+/// Whether the formula holds at position 0 of the infinite trace that goes through `stem` and then through `cycle` again
+/// and again. An empty `cycle` is no infinite trace: nothing holds on it.
+///
+/// Here `X f` and `WX f` both ask the next position, and `at end f` is false, since there is no end.
+///
+/// # Complexity
+/// With |f| nodes, d past operators inside one another, and n = stem + (d + 2) cycle + bounds positions: O(|f| n²) time,
+/// O(|f| n) space.
+#[must_use]
+pub fn accepts_lasso(ast: &Ast, vocabulary: &[String], stem: &[u64], cycle: &[u64]) -> bool {
+    if cycle.is_empty() {
+        return false;
+    }
+    // Going through the cycle once more changes nothing after as many rounds as past operators are nested: what one of
+    // them says repeats from the second round on in which its operands do.
+    let settled = stem.len() + past_depth(ast) * cycle.len();
+    Lasso { vocabulary, stem, cycle, settled, known: AHashMap::new() }.holds(ast, 0)
+}
+
+/// The verdict after `prefix` under infinite semantics, where only the given letters can come: found by trying all
+/// continuations that take up to `stem` letters and then go through a cycle of up to `cycle` letters for ever.
+///
+/// Exact if the bounds are large enough. With smaller ones, or where nothing was found, `Satisfied` may stand for
+/// `Holding` or `Pending`, and `Violated` likewise; `Holding` and `Pending` are always right.
+///
+/// # Complexity
+/// All `letters.len() ^ (stem + cycle)` continuations, unless two that disagree are found earlier.
+#[must_use]
+pub fn infinite_verdict(
+    ast: &Ast,
+    vocabulary: &[String],
+    letters: &[u64],
+    prefix: &[u64],
+    (stem, cycle): (usize, usize),
+) -> Verdict {
+    let (stems, cycles) = (words(letters, 0, stem), words(letters, 1, cycle));
+    let (mut some, mut all) = (false, true);
+    for stem in &stems {
+        let stem = [prefix, stem].concat();
+        for cycle in &cycles {
+            let holds = accepts_lasso(ast, vocabulary, &stem, cycle);
+            (some, all) = (some || holds, all && holds);
+            if some && !all {
+                let now = accepts(ast, vocabulary, prefix);
+                return if now { Verdict::Holding } else { Verdict::Pending };
+            }
+        }
+    }
+    if some { Verdict::Satisfied } else { Verdict::Violated }
+}
+
+/// All words of `shortest` up to `longest` letters, short ones first.
+fn words(letters: &[u64], shortest: usize, longest: usize) -> Vec<Vec<u64>> {
+    let mut all = vec![Vec::new()];
+    let mut start = 0;
+    for _ in 0..longest {
+        let end = all.len();
+        for at in start..end {
+            for &letter in letters {
+                let mut longer = all.get(at).cloned().unwrap_or_default();
+                longer.push(letter);
+                all.push(longer);
+            }
+        }
+        start = end;
+    }
+    all.retain(|word| word.len() >= shortest);
+    all
+}
+
+/// How many past operators stand inside one another.
+fn past_depth(ast: &Ast) -> usize {
+    match &ast.expr {
+        Expr::Constant(_) | Expr::Proposition(_) => 0,
+        Expr::And(fs) | Expr::Or(fs) => fs.iter().map(past_depth).max().unwrap_or(0),
+        Expr::Unary(op, f) => {
+            let past =
+                matches!(op, Unary::Yesterday | Unary::WeakYesterday | Unary::Once | Unary::Historically);
+            usize::from(past) + past_depth(f)
+        }
+        Expr::Binary(op, f, g) => {
+            usize::from(matches!(op, Binary::Since | Binary::Trigger)) + past_depth(f).max(past_depth(g))
+        }
+    }
+}
+
+/// An infinite trace. Every part of the formula says the same at `i` and `i + cycle` from position `settled` on.
+struct Lasso<'a> {
+    vocabulary: &'a [String],
+    stem: &'a [u64],
+    cycle: &'a [u64],
+    settled: usize,
+    known: AHashMap<(*const Ast, usize), bool>,
+}
+
+impl Lasso<'_> {
+    fn holds(&mut self, ast: &Ast, at: usize) -> bool {
+        let at = match at.checked_sub(self.settled) {
+            Some(beyond) => self.settled + beyond % self.cycle.len(),
+            None => at,
+        };
+        let key = (std::ptr::from_ref(ast), at);
+        if let Some(&value) = self.known.get(&key) {
+            return value;
+        }
+        let value = self.value(ast, at);
+        self.known.insert(key, value);
+        value
+    }
+
+    /// The positions that lie within the bounds, seen from `at`; where there is no end, or it is far, so many that none
+    /// of those left out differs from all that are there.
+    fn within(&self, at: usize, bounds: Bounds) -> std::ops::Range<usize> {
+        let first = at.saturating_add(bounds.first as usize);
+        let enough = first.max(self.settled) + self.cycle.len();
+        let end = bounds.last.map_or(enough, |last| at.saturating_add(last as usize).saturating_add(1));
+        first..end.min(enough)
+    }
+
+    fn value(&mut self, ast: &Ast, at: usize) -> bool {
+        let on = self.within(at, Bounds::UNBOUNDED);
+        match &ast.expr {
+            Expr::Constant(value) => *value,
+            Expr::Proposition(name) => {
+                let letter = match at.checked_sub(self.stem.len()) {
+                    None => self.stem.get(at),
+                    Some(beyond) => self.cycle.get(beyond % self.cycle.len()),
+                };
+                let index = self.vocabulary.iter().take(64).position(|known| known == name);
+                index.is_some_and(|index| letter.is_some_and(|letter| letter >> index & 1 == 1))
+            }
+            Expr::And(fs) => fs.iter().all(|f| self.holds(f, at)),
+            Expr::Or(fs) => fs.iter().any(|f| self.holds(f, at)),
+            Expr::Unary(op, f) => match op {
+                Unary::Not => !self.holds(f, at),
+                Unary::Next(k) | Unary::WeakNext(k) => self.holds(f, at.saturating_add(*k as usize)),
+                Unary::Finally(bounds) => self.within(at, *bounds).any(|k| self.holds(f, k)),
+                Unary::Globally(bounds) => self.within(at, *bounds).all(|k| self.holds(f, k)),
+                Unary::Yesterday => at > 0 && self.holds(f, at - 1),
+                Unary::WeakYesterday => at == 0 || self.holds(f, at - 1),
+                Unary::Once => (0..=at).any(|k| self.holds(f, k)),
+                Unary::Historically => (0..=at).all(|k| self.holds(f, k)),
+                Unary::AtEnd => false,
+            },
+            Expr::Binary(op, f, g) => match op {
+                Binary::Xor => self.holds(f, at) != self.holds(g, at),
+                Binary::Implies => !self.holds(f, at) || self.holds(g, at),
+                Binary::Iff => self.holds(f, at) == self.holds(g, at),
+                // A witness for g in the range, and f at every position before it.
+                Binary::Until(bounds) => self
+                    .within(at, *bounds)
+                    .any(|k| self.holds(g, k) && (at..k).all(|before| self.holds(f, before))),
+                // f until g, or f for ever.
+                Binary::WeakUntil => {
+                    on.clone().any(|k| self.holds(g, k) && (at..k).all(|before| self.holds(f, before)))
+                        || on.clone().all(|k| self.holds(f, k))
+                }
+                // g at every position up to and including the first f, if there is one.
+                Binary::Release => {
+                    on.clone().all(|k| self.holds(g, k) || (at..k).any(|before| self.holds(f, before)))
+                }
+                // g at every position up to and including one with f.
+                Binary::StrongRelease => {
+                    on.clone().any(|k| self.holds(f, k) && (at..=k).all(|before| self.holds(g, before)))
+                }
+                // A witness for g now or before, and f at every position after it.
+                Binary::Since => {
+                    (0..=at).any(|k| self.holds(g, k) && (k + 1..=at).all(|later| self.holds(f, later)))
+                }
+                // g at every position back to and including the last f, if there is one.
+                Binary::Trigger => {
+                    (0..=at).all(|k| self.holds(g, k) || (k + 1..=at).any(|later| self.holds(f, later)))
+                }
+            },
+        }
+    }
+}
+
 struct Trace<'a> {
     vocabulary: &'a [String],
     letters: &'a [u64],

@@ -25,7 +25,7 @@ impl LoadError {
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (at {}); compile again with this version", self.what, self.at)
+        write!(f, "{} (at {})", self.what, self.at)
     }
 }
 

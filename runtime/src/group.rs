@@ -8,9 +8,11 @@ use crate::{
 };
 
 mod lanes;
+mod open;
 mod table;
 
 use lanes::Lanes;
+use open::Open;
 use table::Table;
 
 /// Words of a group's record.
@@ -31,6 +33,7 @@ pub(crate) struct Group<'a> {
 enum Kind<'a> {
     Table(Table<'a>),
     Lanes(Lanes<'a>),
+    Open(Open<'a>),
     Diagrams { nodes: Bytes<'a>, roots: Bytes<'a>, states: u32, initial: u32 },
 }
 
@@ -47,7 +50,7 @@ pub(crate) trait Note {
 pub(crate) trait Place {
     fn bytes(&self) -> &[u8];
     fn put<const N: usize>(&mut self, at: usize, bytes: [u8; N]);
-    fn put_words<const N: usize>(&mut self, at: usize, words: &[u64; N]);
+    fn put_words(&mut self, at: usize, words: &[u64]);
 }
 
 impl Place for &mut [u8] {
@@ -62,8 +65,8 @@ impl Place for &mut [u8] {
         }
     }
     #[inline]
-    fn put_words<const N: usize>(&mut self, at: usize, words: &[u64; N]) {
-        if let Some(place) = self.get_mut(at..).and_then(|s| s.get_mut(..N * 8)) {
+    fn put_words(&mut self, at: usize, words: &[u64]) {
+        if let Some(place) = self.get_mut(at..).and_then(|s| s.get_mut(..words.len() * 8)) {
             for (place, word) in place.as_chunks_mut().0.iter_mut().zip(words) {
                 *place = word.to_le_bytes();
             }
@@ -80,7 +83,7 @@ impl Place for &[u8] {
     #[inline]
     fn put<const N: usize>(&mut self, _: usize, _: [u8; N]) {}
     #[inline]
-    fn put_words<const N: usize>(&mut self, _: usize, _: &[u64; N]) {}
+    fn put_words(&mut self, _: usize, _: &[u64]) {}
 }
 
 /// The words of a record by their names.
@@ -118,7 +121,7 @@ impl<'a> Group<'a> {
     /// Reads a record: kind, classifier, place in the state, states or bits, shift or words, offset and number of
     /// slots, offset and length of the table (coefficients, nodes), offset of the marks (roots), of the parts, offset
     /// and number of the masks, offset of the allowed classes, initial state (offset of it), offset of the verdicts.
-    pub(crate) fn read(section: Bytes<'a>, at: usize, class_len: u32) -> Option<Group<'a>> {
+    pub(crate) fn read(section: Bytes<'a>, at: usize, class_len: u32, prop_len: u32) -> Option<Group<'a>> {
         let record = section.part(at, RECORD * 4)?.as_chunks::<4>().0.first_chunk::<RECORD>()?;
         let [
             kind,
@@ -158,6 +161,7 @@ impl<'a> Group<'a> {
         let kind = match kind {
             2 | 4 => Kind::Table(Table::read(record, class_len)?),
             8 => Kind::Lanes(Lanes::read(record)?),
+            32 => Kind::Open(Open::read(record, prop_len)?),
             16 => {
                 let roots = Bytes(record.part(marks, (states as usize).checked_mul(4)?)?);
                 Kind::Diagrams { nodes: Bytes(table), roots, states, initial }
@@ -175,12 +179,12 @@ impl<'a> Group<'a> {
     /// The rule in that slot.
     #[inline]
     pub(crate) fn rule(&self, slot: usize) -> u32 {
-        self.slots.u32(slot * 4).unwrap_or(0)
+        self.slots.0.as_chunks().0.get(slot).map_or(0, |rule| u32::from_le_bytes(*rule))
     }
 
     /// Whether it reads symbols as well as letters.
     pub(crate) fn takes_symbols(&self) -> bool {
-        !matches!(self.kind, Kind::Diagrams { .. })
+        matches!(self.kind, Kind::Table(_) | Kind::Lanes(_))
     }
 
     /// Where its part of a monitor's state begins, and its bytes.
@@ -188,6 +192,7 @@ impl<'a> Group<'a> {
         let len = match &self.kind {
             Kind::Table(table) => table.state_bytes(),
             Kind::Lanes(lanes) => lanes.state_bytes(),
+            Kind::Open(open) => open.state_bytes(),
             Kind::Diagrams { .. } => 4,
         };
         (self.at, len)
@@ -213,6 +218,7 @@ impl<'a> Group<'a> {
         match &self.kind {
             Kind::Table(table) => table.check(class_len, slots, &states),
             Kind::Lanes(lanes) => lanes.check(class_len, slots, &states),
+            Kind::Open(open) => open.check(slots, &states),
             Kind::Diagrams { nodes, roots, states: len, initial } => {
                 let entries = len.saturating_mul(2);
                 let mut all = roots.0.as_chunks::<4>().0.iter().map(|root| u32::from_le_bytes(*root));
@@ -231,6 +237,7 @@ impl<'a> Group<'a> {
         match &self.kind {
             Kind::Table(table) => table.reset(&mut state, self.at),
             Kind::Lanes(lanes) => lanes.reset(&mut state, self.at),
+            Kind::Open(open) => open.reset(&mut state, self.at),
             Kind::Diagrams { initial, .. } => state.put(self.at, initial.to_le_bytes()),
         }
     }
@@ -250,12 +257,13 @@ impl<'a> Group<'a> {
                 let old = table.load(state.bytes(), self.at);
                 if let Some((new, mark)) = table.step(old, class) {
                     table.store(state, self.at, new);
-                    if mark != 0 {
+                    if table::has_news(mark, note) {
                         table.tell(self, (old, new), mark, note);
                     }
                 }
             }
             Kind::Lanes(lanes) => lanes.step(self, state, class, note),
+            Kind::Open(open) => open.step(self, state, input.letter(), note),
             Kind::Diagrams { nodes, roots, .. } => {
                 let old = Bytes(state.bytes()).u32(self.at).unwrap_or(0);
                 let Some(root) = roots.u32(old as usize * 4) else { return };
@@ -278,9 +286,19 @@ impl<'a> Group<'a> {
         match &self.kind {
             Kind::Table(table) => table.run(self, state, symbols, note),
             Kind::Lanes(lanes) => return lanes.run(self, state, symbols, note),
-            Kind::Diagrams { .. } => return false,
+            Kind::Open(_) | Kind::Diagrams { .. } => return false,
         }
         true
+    }
+
+    /// The table, where it is one: entries as states, and which break a rule; see [`RuleSet::table`].
+    pub(crate) fn dense(&self, next: &mut [u8], marks: &mut [u8]) -> Option<u8> {
+        if let Kind::Table(table) = &self.kind { table.dense(next, marks) } else { None }
+    }
+
+    /// States and the binary logarithm of the columns, where the group is a table.
+    pub(crate) fn table_shape(&self) -> Option<(usize, u32)> {
+        if let Kind::Table(table) = &self.kind { Some(table.shape()) } else { None }
     }
 
     /// The state of one rule's own automaton.
@@ -288,6 +306,7 @@ impl<'a> Group<'a> {
         match &self.kind {
             Kind::Table(table) => table.part(self.slot_len(), slot, table.load(state, self.at)),
             Kind::Lanes(lanes) => lanes.part(state, self.at, slot),
+            Kind::Open(open) => open.part(state, self.at, slot),
             Kind::Diagrams { .. } => Bytes(state).u32(self.at).unwrap_or(0),
         }
     }
@@ -298,6 +317,7 @@ impl<'a> Group<'a> {
         let sound = match &self.kind {
             Kind::Table(table) => table.is_row(table.load(state, self.at)),
             Kind::Lanes(lanes) => lanes.idle_are_zero(state, self.at, self.slot_len()),
+            Kind::Open(open) => open.idle_are_zero(state, self.at, self.slot_len()),
             Kind::Diagrams { .. } => true,
         };
         sound && (0..self.slot_len()).all(exists)
@@ -314,8 +334,8 @@ impl<'a> Group<'a> {
                     }
                 }
             }
-            // It reads letters only: there are no classes to ask for.
-            Kind::Diagrams { .. } => {}
+            // They read letters only: there are no classes to ask for.
+            Kind::Open(_) | Kind::Diagrams { .. } => {}
         }
     }
 }

@@ -4,9 +4,14 @@
 //! loaded, and stepping a [`MonitorState`] after that is a walk through tables that cannot fail. An [`Automaton`] is one
 //! rule on its own.
 #![no_std]
-#![forbid(unsafe_code)]
+// `arch` is the only place of unsafe code; without the feature `simd` there is none.
+#![cfg_attr(not(feature = "simd"), forbid(unsafe_code))]
+#![deny(unsafe_code)]
 
+#[cfg_attr(feature = "simd", allow(unsafe_code))]
+mod arch;
 mod automaton;
+pub mod batch;
 mod classes;
 mod error;
 mod group;

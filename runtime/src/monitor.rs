@@ -52,37 +52,40 @@ pub(crate) const BLOCK: usize = 1024;
 
 /// The changes of one block in one step.
 pub(crate) struct Noted {
+    /// Which words of `changed` are not zero.
+    words: u64,
     /// Which rules changed, as a bit set.
     changed: [u64; BLOCK / 64],
-    /// What is to be said of them, four bits each: verdict and, above it, breach.
-    news: [u64; BLOCK / 16],
+    /// What is to be said of them: verdict and, above it, breach.
+    news: [u8; BLOCK],
 }
 
 impl Noted {
     pub(crate) const fn new() -> Noted {
-        Noted { changed: [0; BLOCK / 64], news: [0; BLOCK / 16] }
+        Noted { words: 0, changed: [0; BLOCK / 64], news: [0; BLOCK] }
     }
 
     #[inline]
     pub(crate) fn note(&mut self, change: Change) {
         let place = change.rule as usize % BLOCK;
+        self.words |= 1 << (place / 64);
         self.changed[place / 64] |= 1 << (place % 64);
-        let news = change.verdict as u64 | u64::from(change.breach) << 2;
-        self.news[place / 16] |= news << (place % 16 * 4);
+        self.news[place] = change.verdict as u8 | u8::from(change.breach) << 2;
     }
 
     /// Hands over the changes by rule and forgets them; `block` is the first rule's index.
     #[inline]
     pub(crate) fn tell(&mut self, block: u32, each: &mut impl FnMut(Change)) {
-        for (i, changed) in self.changed.iter_mut().enumerate() {
-            let mut left = core::mem::take(changed);
+        let mut words = core::mem::take(&mut self.words);
+        while words != 0 {
+            let i = words.trailing_zeros() as usize % (BLOCK / 64);
+            words &= words - 1;
+            let mut left = core::mem::take(&mut self.changed[i]);
             while left != 0 {
-                let place = i * 64 + left.trailing_zeros() as usize;
+                let place = i * 64 + left.trailing_zeros() as usize % 64;
                 left &= left - 1;
-                let news = self.news[place / 16] >> (place % 16 * 4);
-                let verdict = Verdict::from_bits((news & 3) as u16);
-                // The place is free again for the next event.
-                self.news[place / 16] &= !(15 << (place % 16 * 4));
+                let news = self.news[place];
+                let verdict = Verdict::from_bits(u16::from(news));
                 each(Change { rule: block + place as u32, verdict, breach: news & 4 != 0 });
             }
         }

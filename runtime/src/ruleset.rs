@@ -2,6 +2,7 @@
 
 use crate::{
     Change, Letter, LoadError, MonitorState, Symbol, Tell, Verdict,
+    batch::Table,
     classes::{self, Classifier},
     group::{self, Group, Note, Place},
     monitor::{BLOCK, Input, Noted},
@@ -196,7 +197,7 @@ impl<'a> RuleSet<'a> {
     fn read_group(&self, i: u32) -> Option<Group<'a>> {
         let at = self.group_at(i);
         let classifier = self.section.u32(at + 4).filter(|&c| c < self.classifier_len)?;
-        Group::read(self.section, at, self.classifier(classifier).class_len)
+        Group::read(self.section, at, self.classifier(classifier).class_len, self.prop_len)
     }
 
     #[inline]
@@ -340,8 +341,14 @@ impl<'a> RuleSet<'a> {
         if self.group_len == 1 && self.groups[0].run(state, symbols, &mut note) {
             return;
         }
+        let mut noted = InBlock::<BREACHES>(Noted::new());
         for (event, &symbol) in symbols.iter().enumerate() {
-            self.advance::<BREACHES>(&mut state, symbol, &mut |change| (note.each)(event, change));
+            let each = &mut |change| (note.each)(event, change);
+            if self.group_len == 1 {
+                self.advance::<BREACHES>(&mut state, symbol, each);
+            } else {
+                self.advance_groups(&mut state, symbol, &mut noted, each);
+            }
         }
     }
 
@@ -359,8 +366,18 @@ impl<'a> RuleSet<'a> {
             group.step(self, state, class, input, &mut Direct::<_, BREACHES>(each));
             return;
         }
+        self.advance_groups(state, input, &mut InBlock::<BREACHES>(Noted::new()), each);
+    }
+
+    #[inline]
+    fn advance_groups<const BREACHES: bool>(
+        &self,
+        state: &mut impl Place,
+        input: impl Input,
+        noted: &mut InBlock<BREACHES>,
+        each: &mut impl FnMut(Change),
+    ) {
         let (mut known, mut block) = (None, 0);
-        let mut noted = InBlock::<BREACHES> { noted: Noted::new(), any: false };
         for i in 0..self.group_len {
             self.with_group(i, |group| {
                 let class = match known {
@@ -370,13 +387,13 @@ impl<'a> RuleSet<'a> {
                 known = Some((group.classifier, class));
                 let this = group.rule(0) / BLOCK as u32 * BLOCK as u32;
                 if this != block {
-                    noted.tell(block, each);
+                    noted.0.tell(block, each);
                     block = this;
                 }
-                group.step(self, state, class, input, &mut noted);
+                group.step(self, state, class, input, noted);
             });
         }
-        noted.tell(block, each);
+        noted.0.tell(block, each);
     }
 
     /// The verdict of a rule.
@@ -402,6 +419,9 @@ impl<'a> RuleSet<'a> {
     /// # Complexity
     /// O(1).
     pub fn distance<B: AsRef<[u8]>>(&self, state: &MonitorState<B>, rule: u32) -> Option<u32> {
+        if rule >= self.rule_len {
+            return None;
+        }
         let own = self.rule_state(state, rule);
         let distances = self.rule(rule).distances as usize;
         self.section.u32(distances + own as usize * 4).filter(|&d| d != NEVER)
@@ -442,6 +462,31 @@ impl<'a> RuleSet<'a> {
             self.with_group(i, |group| group.restrict(state.0.as_ref(), symbols, allowed));
         }
         true
+    }
+
+    /// States and the binary logarithm of the columns of the set's table, if it is one table that [`RuleSet::table`] can
+    /// write: at most 256 states and symbols.
+    #[must_use]
+    pub fn table_shape(&self) -> Option<(usize, u32)> {
+        let shape = if self.group_len == 1 { self.groups[0].table_shape() } else { None };
+        shape.filter(|&(states, shift)| states <= 256 && shift <= 8)
+    }
+
+    /// The set as a table for batches, written into two buffers of `states << shift` bytes; and its initial state. An edge is
+    /// marked where it breaks a rule. Symbols are as [`RuleSet::symbol`] gives them.
+    ///
+    /// # Complexity
+    /// O(entries).
+    ///
+    /// # Errors
+    /// When the set has no such table, or when a buffer has another length.
+    pub fn table<'t>(&self, next: &'t mut [u8], marks: &'t mut [u8]) -> Result<(Table<'t>, u8), LoadError> {
+        let (states, shift) = self
+            .table_shape()
+            .ok_or(LoadError { what: "the rules are not one table of 256 states", at: 0 })?;
+        let wrong = LoadError { what: "a buffer has not one byte for every entry", at: states << shift };
+        let initial = self.groups[0].dense(next, marks).ok_or(wrong)?;
+        Ok((Table::new(next, shift, states)?.with_marks(marks)?, initial))
     }
 
     /// Whether `letter` breaks no rule now.
@@ -495,27 +540,14 @@ impl<F: FnMut(usize, Change), const BREACHES: bool> Note for AtEvent<F, BREACHES
 }
 
 /// Keeps changes until all groups of their block have been stepped.
-struct InBlock<const BREACHES: bool> {
-    noted: Noted,
-    any: bool,
-}
-
-impl<const BREACHES: bool> InBlock<BREACHES> {
-    #[inline]
-    fn tell(&mut self, block: u32, each: &mut impl FnMut(Change)) {
-        if core::mem::take(&mut self.any) {
-            self.noted.tell(block, each);
-        }
-    }
-}
+struct InBlock<const BREACHES: bool>(Noted);
 
 impl<const BREACHES: bool> Note for InBlock<BREACHES> {
     const BREACHES: bool = BREACHES;
     #[inline]
     fn note(&mut self, change: Change) {
         if change.breach || !BREACHES {
-            self.any = true;
-            self.noted.note(change);
+            self.0.note(change);
         }
     }
 }

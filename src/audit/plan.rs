@@ -61,12 +61,8 @@ impl Plan {
     /// Compiles all rules, in parallel; the result does not depend on the number of threads.
     ///
     /// # Errors
-    /// The rules that are too large to compile, with their places in the policy's text; or that the policy asks for
-    /// infinite semantics, which is not there yet.
+    /// The rules that are too large to compile, with their places in the policy's text.
     pub fn new(policy: &Policy) -> Result<Plan, Report> {
-        if let Some(refused) = policy.unsupported() {
-            return Err(refused.into());
-        }
         let compiled: Vec<_> = policy.rules.par_iter().map(|rule| compile(policy, rule)).collect();
         let mut warnings = Report::new();
         let mut errors = Report::new();

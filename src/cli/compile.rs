@@ -101,11 +101,6 @@ impl What {
             (None, None) => None,
         };
         if let Some((formula, text)) = given {
-            if self.semantics == SemanticsArg::Infinite {
-                return Err(Failure::new(
-                    "verdicts over infinite traces are not compiled yet; leave `--semantics` out",
-                ));
-            }
             let vocabulary = formula.propositions().into_iter().map(str::to_owned).collect();
             let options = Options { semantics: self.semantics.into(), ..Options::default() };
             let (name, span) = (formula.to_string(), formula.span);
@@ -117,9 +112,6 @@ impl What {
             return Err(Failure::new("a policy, --formula or --template is needed"));
         };
         let input::Input { mut policy, text, .. } = input::policy(path)?;
-        if let Some(refused) = policy.unsupported() {
-            return Err(text.fail(&refused.into()));
-        }
         let mut rules = std::mem::take(&mut policy.rules);
         if let Some(id) = id {
             let Some(at) = rules.iter().position(|r| r.id == id) else {

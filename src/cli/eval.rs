@@ -28,13 +28,14 @@ A request is one line: an object with
   formula        the rule
   traces         a list of traces; a trace is a list of events, an event the list of the propositions that hold at it
   id             any value; it comes back in the answer
-  semantics      "finite" (default); "infinite" is refused so far
+  semantics      "finite" (default) or "infinite": over which continuations the verdicts speak
   dialect        "tracelaw" (default) or "spot" (plain X is the weak next)
   props          all propositions there are; without it, those that the formula does not mention are ignored
   exclusive      lists of propositions of which at most one holds at an event
   one_per_event  true: exactly one proposition holds at each event
 A request with a mistake is answered by {"id":..,"error":{"message","line","column",..}}; the others are not affected.
-Answers come in the order of the requests. `initial` and `accepts` of the trace without events are those of the empty trace.
+Answers come in the order of the requests. `accepts` says whether a trace ends in `holding` or `satisfied`; `initial`, and `accepts` of the
+trace without events, are those of the empty trace.
 
 Exit status:
   0  every request was answered, be it by an error
@@ -144,16 +145,27 @@ struct Identified<'a> {
 
 /// The answer to one line of input, with its line end; nothing for a blank line.
 fn answer(number: usize, line: &[u8]) -> Vec<u8> {
-    let line = line.trim_ascii();
-    if line.is_empty() {
+    // Some editors begin a file with a mark of its encoding.
+    let bare = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
+    if bare.is_empty() {
         return Vec::new();
     }
+    // Columns count from the line's own start.
+    let before = bare.as_ptr() as usize - line.as_ptr() as usize;
+    let line = bare;
     let parsed: Result<Request<'_>, _> = serde_json::from_slice(line);
     let (id, result) = match parsed {
-        Ok(request) => (request.id, evaluate(&request, number)),
+        // A list of the right length would do for the fields in their order.
+        Ok(_) | Err(_) if line.first().is_some_and(|first| b"[\"-0123456789tfn".contains(first)) => {
+            (None, Err(Mistake::request(number, before + 1, "expected a JSON object".to_owned())))
+        }
+        Ok(request) => {
+            let traces = request.traces.get().as_ptr() as usize - line.as_ptr() as usize;
+            (request.id, evaluate(&request, number, before + traces))
+        }
         Err(e) => {
             let id = serde_json::from_slice::<Identified<'_>>(line).ok().and_then(|i| i.id);
-            (id, Err(Mistake::request(number, e.column(), without_place(&e))))
+            (id, Err(Mistake::request(number, before + e.column(), without_place(&e))))
         }
     };
     let mut out = b"{\"id\":".to_vec();
@@ -235,7 +247,7 @@ impl Mistake {
 }
 
 /// Everything of the answer after the id.
-fn evaluate(request: &Request<'_>, number: usize) -> Result<Vec<u8>, Mistake> {
+fn evaluate(request: &Request<'_>, number: usize, traces_at: usize) -> Result<Vec<u8>, Mistake> {
     let dialect = match request.dialect {
         DialectName::Tracelaw => Dialect::Tracelaw,
         DialectName::Spot => Dialect::Spot,
@@ -279,9 +291,9 @@ fn evaluate(request: &Request<'_>, number: usize) -> Result<Vec<u8>, Mistake> {
         compiled.automaton.state_len()
     ));
     let mut json = serde_json::Deserializer::from_str(request.traces.get());
-    Traces(&mut run)
-        .deserialize(&mut json)
-        .map_err(|e| Mistake::request(number, 1, format!("in `traces`: {}", without_place(&e))))?;
+    Traces(&mut run).deserialize(&mut json).map_err(|e| {
+        Mistake::request(number, traces_at + e.column(), format!("in `traces`: {}", without_place(&e)))
+    })?;
     run.push("],\"accepts\":[");
     for (i, accepts) in std::mem::take(&mut run.accepts).into_iter().enumerate() {
         run.push(if i > 0 { "," } else { "" });

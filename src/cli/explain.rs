@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
+use tracelaw_compiler::Semantics;
 use tracelaw_compiler::diag::Report;
-use tracelaw_compiler::explain::{Letters, shortest, trace_text, words};
+use tracelaw_compiler::explain::{Letters, residuals, shortest, trace_text, words};
 use tracelaw_runtime::Verdict;
 
 use super::compile::{Subject, Subjects, What};
@@ -60,11 +61,15 @@ fn explain(subject: &Subject, vocabulary: &[String], warnings: &mut Report) -> R
         let found = shortest(automaton, letters, wanted).map_err(|e| subject.limit(&e))?;
         Ok::<_, Report>(found.map(|trace| trace_text(&trace, vocabulary)))
     };
-    let satisfying = find(&Verdict::accepts)?;
+    let finite = options.semantics == Semantics::Finite;
+    let satisfying = match finite {
+        true => find(&Verdict::accepts)?,
+        false => find(&|verdict| verdict == Verdict::Satisfied)?,
+    };
     // A trace that nothing can mend says more than one that only ends too early.
     let (violating, how) = match find(&|verdict| verdict == Verdict::Violated)? {
-        Some(trace) => (Some(trace), ""),
-        None => (find(&|verdict| !verdict.accepts())?, "   (if the session ends there)"),
+        None if finite => (find(&|verdict| !verdict.accepts())?, "   (if the session ends there)"),
+        found => (found, ""),
     };
 
     let mut out = String::new();
@@ -87,8 +92,15 @@ fn explain(subject: &Subject, vocabulary: &[String], warnings: &mut Report) -> R
         "automaton",
         &format!("{} {states}, {} words; {initial} before any event", stats.states, stats.words),
     );
-    let none = "no trace that has an event";
+    let none = if finite { "no trace that has an event" } else { "no finite trace" };
     line("satisfying", satisfying.as_deref().unwrap_or(none));
     line("violating", &violating.map_or(none.to_owned(), |trace| trace + how));
+    let left = residuals(&subject.formula, vocabulary, automaton).unwrap_or_default();
+    for (state, left) in left.iter().enumerate() {
+        let verdict = automaton.verdict(state as u32);
+        if let Some(left) = left.as_ref().filter(|_| !verdict.is_final()) {
+            line("left", &format!("{left}   (state {state}, {verdict})"));
+        }
+    }
     Ok(out)
 }

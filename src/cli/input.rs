@@ -62,12 +62,13 @@ pub(super) fn policy(path: &Path) -> Result<Input, Failure> {
     let name = path.display().to_string();
     let bytes = std::fs::read(path).map_err(|e| Failure::new(format_args!("cannot read `{name}`: {e}")))?;
     if artifact::is_artifact(&bytes) {
-        let Artifact { policy, plan, text, name: source } = artifact::read(&bytes).map_err(|e| match e {
-            ReadError::Policy { text, name: source, report } => {
-                Text { name: format!("{source} in {name}"), text }.fail(&report)
-            }
-            ReadError::Load(e) => Failure::new(format_args!("`{name}`: {e}")),
-        })?;
+        let Artifact { policy, plan, text, name: source, .. } =
+            artifact::read(&bytes).map_err(|e| match e {
+                ReadError::Policy { text, name: source, report } => {
+                    Text { name: format!("{source} in {name}"), text }.fail(&report)
+                }
+                e @ ReadError::Load(_) => Failure::new(format_args!("`{name}`: {e}")),
+            })?;
         return Ok(Input { policy, text: Text { name: source, text }, plan: Some(plan) });
     }
     let text = String::from_utf8(bytes)
@@ -118,7 +119,7 @@ pub(super) enum SemanticsArg {
     /// Sessions end: all finite continuations count
     #[default]
     Finite,
-    /// Sessions go on for ever: all infinite continuations count (refused so far)
+    /// Sessions go on for ever: all infinite continuations count
     Infinite,
 }
 

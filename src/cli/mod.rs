@@ -3,6 +3,7 @@
 //! Exit codes are the same for all subcommands: 0 all is well, 1 a rule was broken (`check`), 2 the command, the policy or
 //! the input was at fault.
 
+mod bench;
 mod check;
 mod compile;
 mod eval;
@@ -35,6 +36,7 @@ enum Command {
     Eval(eval::Args),
     Compile(compile::Args),
     Explain(explain::Args),
+    Bench(bench::Args),
 }
 
 /// How a command ended that could do its work.
@@ -82,6 +84,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Eval(args) => eval::run(&args),
         Command::Compile(args) => compile::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Bench(args) => bench::run(&args),
     };
     let failure = match ended {
         Ok(Ended::Well) => return ExitCode::SUCCESS,

@@ -21,22 +21,24 @@ pub(super) fn add(feed: &mut Feed<'_>, to: &mut Transcript, message: &Value, lin
     }
     const ROLES: &str = "user, assistant, tool or system";
     match present(message, "role") {
-        Some(Value::String(role)) => match role.as_str() {
+        // Case is no reason to lose a message.
+        Some(Value::String(role)) => match role.to_ascii_lowercase().as_str() {
             "user" | "human" => user(feed, to, message, line),
             "assistant" | "model" | "ai" => assistant(feed, to, message, line),
             "tool" | "function" => {
                 no_calls(feed, message, line)?;
                 tool_message(feed, to, message, line)
             }
-            "system" | "developer" => {
+            role @ ("system" | "developer") => {
                 no_calls(feed, message, line)?;
                 feed.skip(&format!("{role} message"));
                 Ok(())
             }
-            _ => {
-                let message = format!("message of role `{role}`, expected {ROLES}");
-                feed.problem_help(line, message, "roles are written in lower case; the message is left out")
-            }
+            _ => feed.problem_help(
+                line,
+                format!("message of role `{role}`, expected {ROLES}"),
+                "the message is left out",
+            ),
         },
         Some(role) => fields::wrong(feed, line, "role", role, ROLES),
         None => feed.problem(line, format!("message without `role`, expected {ROLES}")),

@@ -106,6 +106,18 @@ fn syntax_error(text: &str, error: &ParseError) -> Diagnostic {
         .map_or(rest.len(), |(i, c)| if i == 0 { c.len_utf8() } else { i });
     let word = rest.get(..word_end).unwrap_or("");
     let span = Span::new(start, start + word_end);
+    // `a?.b` and half a conditional come to the same in the parser's words, which name its own rules.
+    if error.msg.contains("ExprContext") {
+        let at = text.find('?').map_or(span, |at| Span::new(at, at + 1));
+        return Diagnostic::error(
+            "syntax",
+            at,
+            "`?` begins a conditional `a ? b : c`, which needs all three parts",
+        )
+        .with_help(
+            "to ask for a field that may be missing write `args.x`: the expression is false without it",
+        );
+    }
     if !error.msg.starts_with("Syntax error") {
         return Diagnostic::error("syntax", span, lower_first(&error.msg));
     }

@@ -84,7 +84,6 @@ pub(super) fn check(draft: Draft, default_name: &str, mut report: Report) -> Res
     Ok(Policy {
         name: draft.name.map_or_else(|| default_name.to_owned(), |t| t.value),
         semantics: draft.semantics.unwrap_or_default(),
-        semantics_span: draft.semantics_span,
         vocabulary,
         given,
         exclusive,

@@ -58,10 +58,27 @@ pub(super) fn toml(text: &str, report: &mut Report) -> Node {
         let span = error.span().map_or(Span::new(0, text.len()), |s| Span::new(s.start, s.end));
         let code = if error.message().contains("duplicate key") { "duplicate" } else { "syntax" };
         let message = error.message().lines().next().unwrap_or("this is not TOML").to_owned();
-        report.push(Diagnostic::error(code, span, message));
+        let mut mistake = Diagnostic::error(code, span, message);
+        if code == "syntax" {
+            mistake.help = unquoted(text, span.start);
+        }
+        report.push(mistake);
     }
     let span = table.span();
     toml_table(text, Span::new(span.start, span.end), table.into_inner())
+}
+
+/// What to write instead, if the line at that place gives a value that wants to be a text: an expression or a formula.
+fn unquoted(text: &str, at: usize) -> Option<String> {
+    let start = text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
+    let line = text.get(start..)?.lines().next()?;
+    let (key, value) = line.split_once('=')?;
+    let (key, value) = (key.trim(), value.trim());
+    let expression = ["==", "!=", "&", "|", "(", ">", "<", " U ", "->"].iter().any(|op| value.contains(op))
+        || value.starts_with(char::is_alphabetic);
+    let plain = !key.is_empty() && !value.starts_with(['"', '\'', '[', '{']);
+    (plain && expression && !value.contains('\''))
+        .then(|| format!("a text needs quotes: `{key} = '{value}'`"))
 }
 
 fn toml_table(text: &str, span: Span, table: DeTable<'_>) -> Node {

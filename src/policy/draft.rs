@@ -13,8 +13,6 @@ use super::text::Text;
 pub(super) struct Draft {
     pub(super) name: Option<Text>,
     pub(super) semantics: Option<Semantics>,
-    /// Where that is said.
-    pub(super) semantics_span: Span,
     pub(super) steps: Option<Text>,
     pub(super) given: Vec<Text>,
     pub(super) exclusive: Vec<(Span, Vec<Text>)>,
@@ -87,7 +85,6 @@ pub(super) fn draft(root: Node, readable: bool, report: &mut Report) -> Draft {
             "name" => draft.name = text(entry, report),
             "semantics" => {
                 let words = [("finite", Semantics::Finite), ("infinite", Semantics::Infinite)];
-                draft.semantics_span = entry.node.span;
                 draft.semantics = word(entry, &words, report);
             }
             "steps" => draft.steps = text(entry, report),

@@ -13,7 +13,7 @@ mod tests;
 use std::fmt;
 use std::path::Path;
 
-use tracelaw_compiler::diag::{Diagnostic, Report, Span};
+use tracelaw_compiler::diag::{Report, Span};
 use tracelaw_compiler::syntax::Ast;
 
 use crate::ingest::{Event, Kind};
@@ -28,8 +28,6 @@ pub struct Policy {
     pub name: String,
     /// Over which continuations its verdicts speak.
     pub semantics: Semantics,
-    /// Where the policy's text says so; empty if it does not.
-    pub semantics_span: Span,
     /// The propositions by number: those given by the log first, then those with an expression, in the file's order.
     pub vocabulary: Vec<String>,
     /// The propositions whose truth the log itself states.
@@ -158,16 +156,6 @@ impl Policy {
     pub fn load(path: &Path) -> Result<Policy, LoadError> {
         let text = std::fs::read_to_string(path).map_err(LoadError::Read)?;
         Policy::parse(&text, &path.to_string_lossy()).map_err(|report| LoadError::Report { text, report })
-    }
-
-    /// What the policy asks for and cannot be done yet: verdicts over infinite traces.
-    #[must_use]
-    pub fn unsupported(&self) -> Option<Diagnostic> {
-        (self.semantics == Semantics::Infinite).then(|| {
-            let message = "verdicts over infinite traces are not compiled yet";
-            Diagnostic::error("unsupported", self.semantics_span, message)
-                .with_help("leave `semantics` out, or say `\"finite\"`")
-        })
     }
 
     /// Why `letter` cannot be, given what the policy says about its propositions.

@@ -69,6 +69,30 @@ fn a_session_without_steps_is_the_empty_trace() {
 }
 
 #[test]
+fn a_session_that_goes_on_for_ever_owes_nothing_at_the_end_of_its_log() {
+    let infinite =
+        |formula: &str, more: &str| format!("semantics = \"infinite\"\n{}", policy("a b", formula, more));
+    for (formula, log, expected) in [
+        ("G(a -> F b)", "a", "s r pending"),
+        ("G(a -> F b)", "a b", "s r holding"),
+        ("F b", "a b", "s r satisfied"),
+        ("G(a -> X b)", "a", "s r pending"),
+        ("G(a -> X b)", "a a b", "s r violated 1"),
+        ("G !b", "b a b", "s r violated 0,2"),
+        ("F b & G(a -> G !b)", "c a b b", "s r violated 1"),
+        ("at end b", "a b", "s r violated 0,1"),
+    ] {
+        assert_eq!(verdicts(&infinite(formula, ""), &calls(log)), [expected], "{formula}");
+    }
+    let restart = infinite("F b & G(a -> G !b)", "after_violation = \"restart\"");
+    assert_eq!(verdicts(&restart, &calls("a a b a")), ["s r violated 0,1"]);
+    let off = infinite("G !b", "after_violation = \"off\"");
+    assert_eq!(verdicts(&off, &calls("b b")), ["s r violated 0"]);
+    let text = check(&infinite("G(a -> F b)", ""), &calls("a"), &[]).out;
+    assert!(text.contains("pending") && !text.contains("end of"), "{text}");
+}
+
+#[test]
 fn the_json_form_is_exactly_as_documented() {
     let folder = Folder::new();
     let policy = format!(

@@ -52,6 +52,29 @@ fn final_verdicts_come_early_and_stay() {
 }
 
 #[test]
+fn infinite_semantics_decides_less_and_the_finite_reading_refines_it() {
+    for (formula, initial, verdicts) in [
+        ("G(p -> F q)", "holding", ["pending", "holding"]),
+        ("F(p & WX false)", "violated", ["violated", "violated"]),
+        ("F p | G !p", "satisfied", ["satisfied", "satisfied"]),
+        ("X p", "pending", ["pending", "violated"]),
+        ("F q", "pending", ["pending", "satisfied"]),
+    ] {
+        let request = json!({"formula": formula, "semantics": "infinite", "traces": [[["p"], ["q"]]]});
+        let answer = answer(&request);
+        assert_eq!(
+            (&answer["initial"], &answer["verdicts"][0]),
+            (&json!(initial), &json!(verdicts)),
+            "{formula}"
+        );
+    }
+    // "Exactly one" leaves no event for both.
+    let request =
+        json!({"formula": "F(p & q)", "semantics": "infinite", "one_per_event": true, "traces": []});
+    assert_eq!(answer(&request)["initial"], "violated");
+}
+
+#[test]
 fn the_dialect_decides_which_next_is_strong() {
     for (dialect, formula, accepts) in [
         ("tracelaw", "X p", false),

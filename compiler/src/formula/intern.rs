@@ -1,6 +1,6 @@
 //! The arena and its smart constructors: every rewrite rule is here, beside the operator it is for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Core, FALSE, FormulaId, Law, TRUE};
 use crate::dd::hasher;
@@ -15,6 +15,7 @@ struct Facts {
 }
 
 /// All formulas of one compilation.
+#[derive(Clone)]
 pub(crate) struct Formulas {
     cores: Vec<Core>,
     facts: Vec<Facts>,
@@ -60,6 +61,19 @@ impl Formulas {
             | Core::Since { lhs, rhs }
             | Core::Trigger { lhs, rhs } => vec![*lhs, *rhs],
         }
+    }
+
+    /// The formula and all that it is made of, each once.
+    pub(crate) fn below(&self, id: FormulaId) -> Vec<FormulaId> {
+        let mut seen = HashSet::with_hasher(hasher());
+        seen.insert(id);
+        let mut found = vec![id];
+        let mut next = 0;
+        while let Some(&id) = found.get(next) {
+            next += 1;
+            found.extend(self.children(id).into_iter().filter(|&child| seen.insert(child)));
+        }
+        found
     }
 
     fn intern(&mut self, core: Core) -> FormulaId {
@@ -131,6 +145,13 @@ impl Formulas {
             flat.push(bounded);
             return self.nary(conjunction, flat);
         }
+        self.plain(conjunction, flat)
+    }
+
+    /// The conjunction or disjunction of sorted operands, none of them a constant or of the same kind, without any rewriting
+    /// but that of `f & !f`.
+    pub(crate) fn plain(&mut self, conjunction: bool, flat: Vec<FormulaId>) -> FormulaId {
+        let (neutral, absorbing) = if conjunction { (TRUE, FALSE) } else { (FALSE, TRUE) };
         for &id in &flat {
             if let Core::Literal { prop, positive } = *self.core(id) {
                 let opposite = Core::Literal { prop, positive: !positive };

@@ -1,9 +1,9 @@
 //! What a step costs, in tenths of a nanosecond on a current core. Only the order of the costs matters.
 
-use super::{Members, View};
+use super::{Classifier, LANE_STATES, Members, Rule, View};
 
 /// Lanes are taken unseen for so many rules.
-pub(super) const ALWAYS_LANES: usize = 48;
+pub(super) const ALWAYS_LANES: usize = 16;
 /// A look-up whose address depends on the one before it, and the group's frame.
 const LOOK_UP: usize = 25;
 /// The frame of a group of lanes.
@@ -23,11 +23,63 @@ pub(super) fn of(view: &View<'_>, members: &Members) -> usize {
         Members::Single(rule) => table(view.rules[*rule].states),
         Members::Product(product) => table(product.states),
         Members::Lanes { rules, bits } => LANES + rules.len().div_ceil(64) * WORD[*bits],
+        Members::Open { .. } => open_members(members),
     }
 }
 
 pub(super) fn of_all(view: &View<'_>, groups: &[Members]) -> usize {
     groups.iter().map(|members| of(view, members)).sum()
+}
+
+/// What finding the class of a letter costs.
+pub(super) fn classifier(classifier: &Classifier) -> usize {
+    match classifier {
+        Classifier::Direct(_) => 15,
+        // Every gap between propositions begins a run.
+        Classifier::Gather { props, .. } => {
+            15 + 8 * props.windows(2).filter(|w| !matches!(w, [a, b] if a + 1 == *b)).count()
+        }
+        // A path tests a part of the propositions; each test is a jump that is hard to foresee.
+        Classifier::Diagram { props, .. } => 20 * props.div_ceil(2),
+    }
+}
+
+/// State bits and inputs of open lanes together, at the most.
+const OPEN_VARIABLES: usize = 6;
+
+/// Whether a rule fits open lanes.
+pub(super) fn fits_open(rule: &Rule) -> bool {
+    rule.states <= LANE_STATES && bits(rule.states) + rule.props.len() <= OPEN_VARIABLES
+}
+
+/// What stepping open lanes costs.
+pub(super) fn open_members(members: &Members) -> usize {
+    match members {
+        Members::Open { rules, bits, inputs } => {
+            LANES + rules.len().div_ceil(64) * (40 + 20 * inputs + (4 << (bits + inputs)))
+        }
+        _ => 0,
+    }
+}
+
+/// Open lanes for rules that fit: those of one shape together, or all as the largest shape, whichever is cheaper.
+pub(super) fn open(rules: &[Rule], members: &[usize]) -> Vec<Members> {
+    let shape = |&r: &usize| (bits(rules[r].states), rules[r].props.len());
+    let mut by_shape: std::collections::BTreeMap<(usize, usize), Vec<usize>> = Default::default();
+    members.iter().for_each(|r| by_shape.entry(shape(r)).or_default().push(*r));
+    let most = members.iter().map(shape).fold((0, 0), |(b, i), (bits, inputs)| (b.max(bits), i.max(inputs)));
+    let lanes = |(&(bits, inputs), rules): (&(usize, usize), &Vec<usize>)| Members::Open {
+        rules: rules.clone(),
+        bits,
+        inputs,
+    };
+    let apart: Vec<Members> = by_shape.iter().map(lanes).collect();
+    if members.is_empty() || most.0 + most.1 > OPEN_VARIABLES {
+        return apart;
+    }
+    let together = vec![lanes((&most, &members.to_vec()))];
+    let cost = |way: &[Members]| way.iter().map(open_members).sum::<usize>();
+    if cost(&together) <= cost(&apart) { together } else { apart }
 }
 
 /// What one rule on its diagrams costs, on a path that tests half of its propositions.

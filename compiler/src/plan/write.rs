@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use tracelaw_runtime::Automaton;
+use tracelaw_runtime::{Automaton, Letter};
 
 use super::{
     Classifier, Cluster, GroupKind, GroupPlan, Members, PlanOptions, Planned, Product, Rule, View, breaks,
@@ -111,7 +111,16 @@ pub(super) fn write<W: AsRef<[u32]>>(
                         plan.states = 1 << bits;
                         lanes(&mut record, &mut blobs, &view, members, *bits);
                     }
+                    // They have no classes, and so no cluster.
+                    Members::Open { .. } => {}
                 }
+            }
+            (None, Members::Open { rules: members, bits, inputs }) => {
+                plan.kind = GroupKind::OpenLanes;
+                plan.states = 1 << bits;
+                plan.cost = cost::open_members(&group.members);
+                let own: Vec<_> = members.iter().map(|&r| (automata[r], &rules[r])).collect();
+                open(&mut record, &mut blobs, &own, (*bits, *inputs), options.prop_len);
             }
             (None, members) => {
                 plan.kind = GroupKind::Diagrams;
@@ -167,6 +176,7 @@ struct Record {
 
 const LANES: u32 = 8;
 const DIAGRAMS: u32 = 16;
+const OPEN: u32 = 32;
 
 impl Record {
     fn words(&self) -> [u32; GROUP] {
@@ -193,6 +203,8 @@ impl Record {
     fn state_bytes(&self) -> u32 {
         match self.kind {
             LANES => self.states * self.shape * 8,
+            // The state words of all words of lanes.
+            OPEN => self.states * 8,
             DIAGRAMS => 4,
             width => width,
         }
@@ -221,7 +233,7 @@ fn table(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, product: &Prod
     let row = |state: u32| state as usize * columns;
     let mut next = Vec::with_capacity(product.states * columns * width);
     let mut marks = Vec::with_capacity(product.states * columns);
-    let mut masks: Vec<u64> = Vec::new();
+    let mut masks = vec![0u64];
     let words = classes.div_ceil(64);
     let mut allowed = vec![0u64; product.states * words];
     for (state, own) in product.parts.chunks_exact(slots).enumerate() {
@@ -304,14 +316,7 @@ fn lanes(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, members: &[usi
                             _ => breach,
                         };
                     }
-                    // From values to coefficients: the Möbius transform over GF(2).
-                    for bit in 0..bits {
-                        for code in 0..codes {
-                            if code >> bit & 1 != 0 {
-                                values[code] ^= values[code ^ 1 << bit];
-                            }
-                        }
-                    }
+                    moebius(&mut values, bits);
                     for (code, value) in values.iter().enumerate().take(codes) {
                         row[(output * codes + code) * width + word] |= u64::from(*value) << lane;
                     }
@@ -330,11 +335,101 @@ fn lanes(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, members: &[usi
     record.table_len = coefficients.len() as u32;
     record.table = blobs.put(coefficients);
     record.initial = blobs.put(initial.iter().flat_map(|w| w.to_le_bytes()).collect());
-    let verdicts = members.iter().map(|&r| {
-        let verdicts = view.rules[r].verdicts.iter().enumerate();
+    record.verdicts = lane_verdicts(blobs, members.iter().map(|&r| &view.rules[r]));
+}
+
+/// For each word of 64 rules: which lanes each proposition is an input of, and the terms of the polynomials in state bits
+/// and inputs.
+fn open<W: AsRef<[u32]>>(
+    record: &mut Record,
+    blobs: &mut Blobs,
+    rules: &[(&Automaton<W>, &Rule)],
+    (bits, inputs): (usize, usize),
+    prop_len: usize,
+) {
+    const TERMS: usize = 8;
+    let (outputs, variables) = (bits + 2, bits + inputs);
+    let mut table = Vec::new();
+    let mut initial = Vec::new();
+    for rules in rules.chunks(64) {
+        let mut masks = vec![0u64; prop_len * inputs];
+        let mut coefficients = vec![vec![0u64; 1 << variables]; outputs];
+        let mut start = vec![0u64; bits];
+        for (lane, (automaton, rule)) in rules.iter().enumerate() {
+            for (input, &prop) in rule.props.iter().enumerate() {
+                masks[prop as usize * inputs + input] |= 1 << lane;
+            }
+            for (bit, word) in start.iter_mut().enumerate() {
+                *word |= u64::from(rule.initial >> bit & 1) << lane;
+            }
+            let mut values = vec![vec![false; 1 << variables]; outputs];
+            let mut letter = vec![0u64; prop_len.div_ceil(64)];
+            for holding in 0..1usize << rule.props.len() {
+                letter.fill(0);
+                for (input, &prop) in rule.props.iter().enumerate() {
+                    letter[prop as usize / 64] |= (holding as u64 >> input & 1) << (prop % 64);
+                }
+                let class = automaton.class(Letter(&letter)) as usize;
+                for code in 0..rule.states {
+                    let (to, breach) = rule.next[code * rule.classes + class];
+                    let news = breach || rule.verdicts[code] != rule.verdicts[to as usize];
+                    for (output, values) in values.iter_mut().enumerate() {
+                        values[holding << bits | code] = match output {
+                            o if o < bits => to >> o & 1 != 0,
+                            o if o == bits => news,
+                            _ => breach,
+                        };
+                    }
+                }
+            }
+            for (values, coefficients) in values.iter_mut().zip(&mut coefficients) {
+                moebius(values, variables);
+                for (value, coefficient) in values.iter().zip(coefficients) {
+                    *coefficient |= u64::from(*value) << lane;
+                }
+            }
+        }
+        let mut terms = Vec::new();
+        let mut counts = [0u32; TERMS];
+        for (coefficients, count) in coefficients.iter().zip(&mut counts) {
+            for (product, &coefficient) in coefficients.iter().enumerate().filter(|(_, c)| **c != 0) {
+                *count += 1;
+                terms.extend((product as u64).to_le_bytes());
+                terms.extend(coefficient.to_le_bytes());
+            }
+        }
+        let masks = blobs.put(masks.iter().flat_map(|w| w.to_le_bytes()).collect());
+        let terms = blobs.put(terms);
+        table.extend([bits as u32, inputs as u32, masks, terms].into_iter().chain(counts));
+        initial.extend(start);
+    }
+    record.kind = OPEN;
+    record.states = initial.len() as u32;
+    record.shape = rules.len().div_ceil(64) as u32;
+    record.table_len = table.len() as u32 * 4;
+    record.table = blobs.words(table);
+    record.initial = blobs.put(initial.iter().flat_map(|w| w.to_le_bytes()).collect());
+    record.verdicts = lane_verdicts(blobs, rules.iter().map(|(_, rule)| *rule));
+}
+
+/// From the values of a Boolean function to the coefficients of its polynomial over GF(2): the Möbius transform.
+fn moebius(values: &mut [bool], variables: usize) {
+    for bit in 0..variables {
+        for code in 0..1usize << variables {
+            if code >> bit & 1 != 0 {
+                values[code] ^= values[code ^ 1 << bit];
+            }
+        }
+    }
+}
+
+/// Per lane the verdicts of its states, two bits each.
+fn lane_verdicts<'r>(blobs: &mut Blobs, rules: impl Iterator<Item = &'r Rule>) -> u32 {
+    let verdicts = rules.map(|rule| {
+        let verdicts = rule.verdicts.iter().enumerate();
         verdicts.fold(0u16, |bits, (code, &verdict)| bits | (verdict as u16) << (2 * code))
     });
-    record.verdicts = blobs.put(verdicts.flat_map(u16::to_le_bytes).collect());
+    blobs.put(verdicts.flat_map(u16::to_le_bytes).collect())
 }
 
 fn diagrams<W: AsRef<[u32]>>(record: &mut Record, blobs: &mut Blobs, automaton: &Automaton<W>) {
@@ -364,7 +459,7 @@ fn classifier(blobs: &mut Blobs, cluster: &Cluster) -> [u32; CLASSIFIER] {
             let place = blobs.words(runs.iter().flatten().copied());
             [1, classes, 0, 0, at, len, place, runs.len() as u32 * 16]
         }
-        Classifier::Diagram { nodes, root } => {
+        Classifier::Diagram { nodes, root, .. } => {
             let place = blobs.words(nodes.iter().flatten().copied());
             [2, classes, *root, 0, 0, 0, place, nodes.len() as u32 * 12]
         }

@@ -1,7 +1,12 @@
 //! Rules of few states side by side in the bits of words.
 
 use super::{Group, Note, Place, Record};
-use crate::{Change, Symbol, Verdict, wire::Bytes};
+use crate::{
+    Change, Symbol, Verdict,
+    arch::{self, Kernel},
+    monitor::BLOCK,
+    wire::Bytes,
+};
 
 /// The most state bits of a lane.
 const MAX_BITS: usize = 3;
@@ -37,16 +42,33 @@ const fn row_len(bits: usize, width: usize) -> usize {
 /// The state bits of a block, word by word.
 type Bits<const BITS: usize, const WIDTH: usize> = [[u64; WIDTH]; BITS];
 
-/// Calls the method with the constants that fit the lanes.
+/// Blocks of a group, whose rules are within one block of the rule set.
+const ALL: usize = BLOCK / 64 / WIDE;
+
+/// What an event does to the lanes of so many blocks. The arrays are apart, since clearing one is a few stores, and
+/// clearing all at once is a call.
+struct News<'n, const BITS: usize, const WIDTH: usize, const BLOCKS: usize> {
+    new: &'n mut [Bits<BITS, WIDTH>; BLOCKS],
+    /// The lanes of which there is something to say, and, unless only breaches are told, those whose rule is broken.
+    told: &'n mut [[u64; WIDTH]; BLOCKS],
+    breach: &'n mut [[u64; WIDTH]; BLOCKS],
+    /// Bit `i`: there is something to tell of word `i`.
+    some: u32,
+}
+
+/// Calls the method with the constants that fit the lanes: bits, words of a block, blocks at the most.
 macro_rules! with_shape {
     ($lanes:expr, $method:ident($($argument:expr),*)) => {
-        match ($lanes.bits, $lanes.width) {
-            (1, 1) => $lanes.$method::<1, 1>($($argument),*),
-            (2, 1) => $lanes.$method::<2, 1>($($argument),*),
-            (_, 1) => $lanes.$method::<3, 1>($($argument),*),
-            (1, _) => $lanes.$method::<1, WIDE>($($argument),*),
-            (2, _) => $lanes.$method::<2, WIDE>($($argument),*),
-            _ => $lanes.$method::<3, WIDE>($($argument),*),
+        match ($lanes.bits, $lanes.width, $lanes.blocks) {
+            (1, 1, _) => $lanes.$method::<1, 1, 1>($($argument),*),
+            (2, 1, _) => $lanes.$method::<2, 1, 1>($($argument),*),
+            (_, 1, _) => $lanes.$method::<3, 1, 1>($($argument),*),
+            (1, _, 1) => $lanes.$method::<1, WIDE, 1>($($argument),*),
+            (2, _, 1) => $lanes.$method::<2, WIDE, 1>($($argument),*),
+            (_, _, 1) => $lanes.$method::<3, WIDE, 1>($($argument),*),
+            (1, ..) => $lanes.$method::<1, WIDE, ALL>($($argument),*),
+            (2, ..) => $lanes.$method::<2, WIDE, ALL>($($argument),*),
+            _ => $lanes.$method::<3, WIDE, ALL>($($argument),*),
         }
     };
 }
@@ -74,7 +96,8 @@ impl<'a> Lanes<'a> {
         let words = self.blocks * self.width;
         if len != Some(self.coefficients.len())
             || self.initial.len() != words * self.bits * 8
-            || slots.div_ceil(64).next_multiple_of(self.width) != words
+            || slots > words * 64
+            || slots + self.width * 64 <= words * 64
         {
             return Err("lanes have the wrong size");
         }
@@ -96,73 +119,64 @@ impl<'a> Lanes<'a> {
 
     #[inline]
     pub(super) fn step(&self, group: &Group<'_>, state: &mut impl Place, class: u32, note: &mut impl Note) {
-        with_shape!(self, step_all(group, state, class, note));
+        if self.width == 1 {
+            with_shape!(self, step_all(group, state, class, note));
+        } else {
+            arch::widest(Step { lanes: self, group, state, class, note });
+        }
     }
 
     /// The rows of a class, one per block.
-    #[inline]
+    #[inline(always)]
     fn rows<const BITS: usize, const WIDTH: usize>(&self, class: u32) -> core::slice::ChunksExact<'a, u8> {
         let len = self.blocks * row_len(BITS, WIDTH);
         let rows = self.coefficients.get(class as usize * len..).and_then(|rows| rows.get(..len));
         rows.unwrap_or(&[]).chunks_exact(row_len(BITS, WIDTH))
     }
 
-    fn step_all<const BITS: usize, const WIDTH: usize>(
+    #[inline(always)]
+    fn step_all<const BITS: usize, const WIDTH: usize, const BLOCKS: usize>(
         &self,
         group: &Group<'_>,
         state: &mut impl Place,
         class: u32,
         note: &mut impl Note,
     ) {
-        for (block, row) in self.rows::<BITS, WIDTH>(class).enumerate() {
-            let at = group.at + block * BITS * WIDTH * 8;
-            let old = load::<BITS, WIDTH>(state.bytes(), at);
-            let new = self.step_block(group, block, row, &old, note);
-            for (b, words) in new.iter().enumerate() {
-                state.put_words(at + b * WIDTH * 8, words);
-            }
-        }
+        let (mut new, mut told, mut breach) =
+            ([[[0; WIDTH]; BITS]; BLOCKS], [[0; WIDTH]; BLOCKS], [[0; WIDTH]; BLOCKS]);
+        let mut news = News { new: &mut new, told: &mut told, breach: &mut breach, some: 0 };
+        let rows = self.rows::<BITS, WIDTH>(class);
+        let blocks = news.read(rows, state.bytes().get(group.at..).unwrap_or(&[]), note);
+        let words = news.new.as_flattened().as_flattened();
+        state.put_words(group.at, words.get(..blocks * BITS * WIDTH).unwrap_or(&[]));
+        self.tell(group, &news, note);
     }
 
-    /// The new bits of a block; what there is to say is noted.
-    #[inline]
-    fn step_block<const BITS: usize, const WIDTH: usize, N: Note>(
+    /// Notes what there is to say.
+    #[inline(always)]
+    fn tell<const BITS: usize, const WIDTH: usize, const BLOCKS: usize, N: Note>(
         &self,
         group: &Group<'_>,
-        block: usize,
-        row: &[u8],
-        old: &Bits<BITS, WIDTH>,
+        news: &News<'_, BITS, WIDTH, BLOCKS>,
         note: &mut N,
-    ) -> Bits<BITS, WIDTH> {
-        let row = row.as_chunks::<8>().0;
-        let new = core::array::from_fn(|b| output(row, b, old));
-        let told = output(row, if N::BREACHES { BITS + 1 } else { BITS }, old);
-        if told != [0; WIDTH] {
-            self.tell(group, block, &told, &output(row, BITS + 1, old), &new, note);
-        }
-        new
-    }
-
-    fn tell<const BITS: usize, const WIDTH: usize>(
-        &self,
-        group: &Group<'_>,
-        block: usize,
-        told: &[u64; WIDTH],
-        breach: &[u64; WIDTH],
-        new: &Bits<BITS, WIDTH>,
-        note: &mut impl Note,
     ) {
-        for i in 0..WIDTH {
-            let mut left = told[i];
+        let verdicts = self.verdicts.0.as_chunks().0;
+        let mut some = news.some;
+        while some != 0 {
+            let word = some.trailing_zeros() as usize % (BLOCKS * WIDTH);
+            some &= some - 1;
+            let (block, i) = (word / WIDTH, word % WIDTH);
+            let mut left = news.told[block][i];
             while left != 0 {
                 let lane = left.trailing_zeros();
                 left &= left - 1;
-                let slot = (block * WIDTH + i) * 64 + lane as usize;
+                let slot = word * 64 + lane as usize;
                 let is = |word: u64| (word >> lane & 1) as u32;
-                let code = (0..BITS).fold(0, |code, b| code | is(new[b][i]) << b);
-                let verdicts = self.verdicts.u16(slot * 2).unwrap_or(0);
+                let code = (0..BITS).fold(0, |code, b| code | is(news.new[block][b][i]) << b);
+                let verdicts = verdicts.get(slot).map_or(0, |verdicts| u16::from_le_bytes(*verdicts));
                 let verdict = Verdict::from_bits(verdicts >> (code * 2));
-                note.note(Change { rule: group.rule(slot), verdict, breach: is(breach[i]) != 0 });
+                let breach = N::BREACHES || is(news.breach[block][i]) != 0;
+                note.note(Change { rule: group.rule(slot), verdict, breach });
             }
         }
     }
@@ -193,21 +207,61 @@ impl<'a> Lanes<'a> {
         symbols: &[Symbol],
         note: &mut impl Note,
     ) {
-        let mut bits = load::<BITS, 1>(state, group.at);
-        for (event, symbol) in symbols.iter().enumerate() {
-            let at = usize::from(symbol.0) * row_len(BITS, 1);
-            let Some(row) = self.coefficients.get(at..at + row_len(BITS, 1)) else { continue };
-            note.at(event);
-            bits = self.step_block(group, 0, row, &bits, note);
+        let mut bits = load::<BITS, 1>(state.get(group.at..).unwrap_or(&[]));
+        let (mut event, mut rest) = (0, symbols);
+        while !rest.is_empty() {
+            // Breaches are rare: a few events at once are asked whether there is any, and gone through again if so.
+            if breaches_only(note)
+                && let Some((ahead, after)) = rest.split_first_chunk::<AHEAD>()
+            {
+                let (mut new, mut any) = (bits, 0);
+                for symbol in ahead {
+                    let (mut next, mut told, mut breach) = ([new], [[0]], [[0]]);
+                    let mut news = News { new: &mut next, told: &mut told, breach: &mut breach, some: 0 };
+                    self.one_word(*symbol, &new, &mut news, note);
+                    any |= told[0][0];
+                    [new] = next;
+                }
+                if any == 0 {
+                    (bits, rest) = (new, after);
+                    event += AHEAD;
+                    continue;
+                }
+            }
+            let (these, after) = rest.split_at(AHEAD.min(rest.len()));
+            for symbol in these {
+                let (mut next, mut told, mut breach) = ([bits], [[0]], [[0]]);
+                let mut news = News { new: &mut next, told: &mut told, breach: &mut breach, some: 0 };
+                self.one_word(*symbol, &bits, &mut news, note);
+                note.at(event);
+                self.tell(group, &news, note);
+                [bits] = next;
+                event += 1;
+            }
+            rest = after;
         }
-        for (b, word) in bits.iter().enumerate() {
-            (&mut state).put_words(group.at + b * 8, word);
+        (&mut state).put_words(group.at, bits.as_flattened());
+    }
+
+    /// What an event does to the lanes of the only word; a symbol of another set does nothing.
+    #[inline(always)]
+    fn one_word<const BITS: usize>(
+        &self,
+        symbol: Symbol,
+        bits: &Bits<BITS, 1>,
+        news: &mut News<'_, BITS, 1, 1>,
+        note: &impl Note,
+    ) {
+        let at = usize::from(symbol.0) * row_len(BITS, 1);
+        if let Some(row) = self.coefficients.get(at..at + row_len(BITS, 1)) {
+            news.read_block(0, row, bits, note);
         }
     }
 
     /// Where the word of one state bit of a slot's lane is.
     const fn word_at(&self, slot: usize, bit: usize) -> usize {
-        let (block, word) = (slot / 64 / self.width, slot / 64 % self.width);
+        let word = slot / 64;
+        let (block, word) = if self.width == 1 { (word, 0) } else { (word / WIDE, word % WIDE) };
         ((block * self.bits + bit) * self.width + word) * 8
     }
 
@@ -227,45 +281,115 @@ impl<'a> Lanes<'a> {
         with_shape!(self, any_breaks(group, state, class))
     }
 
-    fn any_breaks<const BITS: usize, const WIDTH: usize>(
+    fn any_breaks<const BITS: usize, const WIDTH: usize, const BLOCKS: usize>(
         &self,
         group: &Group<'_>,
         state: &[u8],
         class: u32,
     ) -> bool {
         self.rows::<BITS, WIDTH>(class).enumerate().any(|(block, row)| {
-            let old = load::<BITS, WIDTH>(state, group.at + block * BITS * WIDTH * 8);
+            let old = load::<BITS, WIDTH>(state.get(group.at + block * BITS * WIDTH * 8..).unwrap_or(&[]));
             output(row.as_chunks::<8>().0, BITS + 1, &old) != [0; WIDTH]
         })
     }
 }
 
-/// The state bits of a block.
-#[inline]
-fn load<const BITS: usize, const WIDTH: usize>(state: &[u8], at: usize) -> Bits<BITS, WIDTH> {
-    let words =
-        state.get(at..).and_then(|state| state.get(..BITS * WIDTH * 8)).unwrap_or(&[]).as_chunks::<8>().0;
-    core::array::from_fn(|b| core::array::from_fn(|i| word(words, b * WIDTH + i)))
-}
+/// Events that are looked at together for breaches.
+const AHEAD: usize = 8;
 
 #[inline]
+const fn breaches_only<N: Note>(_: &N) -> bool {
+    N::BREACHES
+}
+
+/// One event through blocks of four words.
+struct Step<'s, 'a, P, N> {
+    lanes: &'s Lanes<'a>,
+    group: &'s Group<'a>,
+    state: &'s mut P,
+    class: u32,
+    note: &'s mut N,
+}
+
+impl<P: Place, N: Note> Kernel for Step<'_, '_, P, N> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Step { lanes, group, state, class, note } = self;
+        with_shape!(lanes, step_all(group, state, class, note));
+    }
+}
+
+impl<const BITS: usize, const WIDTH: usize, const BLOCKS: usize> News<'_, BITS, WIDTH, BLOCKS> {
+    /// Reads an event, whose rows these are, in the state that begins `state`; returns for how many blocks.
+    #[inline(always)]
+    fn read<'a, N: Note>(&mut self, rows: impl Iterator<Item = &'a [u8]>, state: &[u8], note: &N) -> usize {
+        let (old, mut blocks) = (state.chunks_exact(BITS * WIDTH * 8), 0);
+        for (block, (row, old)) in rows.zip(old).enumerate().take(BLOCKS) {
+            self.read_block(block, row, &load(old), note);
+            blocks = block + 1;
+        }
+        blocks
+    }
+
+    #[inline(always)]
+    fn read_block<N: Note>(&mut self, block: usize, row: &[u8], old: &Bits<BITS, WIDTH>, _: &N) {
+        let row = row.as_chunks::<8>().0;
+        // No closures: one that is not inlined falls back to the baseline's vectors.
+        for (b, words) in self.new[block].iter_mut().enumerate() {
+            *words = output(row, b, old);
+        }
+        let breach = output(row, BITS + 1, old);
+        let told = if N::BREACHES { breach } else { output(row, BITS, old) };
+        (self.breach[block], self.told[block]) = (breach, told);
+        for (i, word) in told.iter().enumerate() {
+            self.some |= u32::from(*word != 0) << (block * WIDTH + i);
+        }
+    }
+}
+
+/// The state bits of a block.
+#[inline(always)]
+fn load<const BITS: usize, const WIDTH: usize>(state: &[u8]) -> Bits<BITS, WIDTH> {
+    let words = state.get(..BITS * WIDTH * 8).unwrap_or(&[]).as_chunks::<8>().0;
+    let mut bits = [[0; WIDTH]; BITS];
+    for (i, place) in bits.as_flattened_mut().iter_mut().enumerate() {
+        *place = word(words, i);
+    }
+    bits
+}
+
+#[inline(always)]
 fn word(words: &[[u8; 8]], i: usize) -> u64 {
     words.get(i).map_or(0, |word| u64::from_le_bytes(*word))
 }
 
 /// One output of a row: the sum over GF(2) of the coefficients times the products of state bits; the product with
 /// number `m` is that of the bits in `m`.
-#[inline]
+#[inline(always)]
 fn output<const BITS: usize, const WIDTH: usize>(
     row: &[[u8; 8]],
     index: usize,
     bits: &Bits<BITS, WIDTH>,
 ) -> [u64; WIDTH] {
-    let mut sum = [0; WIDTH];
+    let (rows, mut sum) = (row.as_chunks::<WIDTH>().0, [0; WIDTH]);
     for m in 0..1 << BITS {
-        for i in 0..WIDTH {
-            let coefficient = word(row, ((index << BITS) + m) * WIDTH + i);
-            sum[i] ^= (0..BITS).filter(|b| m >> b & 1 != 0).fold(coefficient, |all, b| all & bits[b][i]);
+        // Word by word side by side: whole loops over the words are what becomes vectors.
+        let mut product = [0; WIDTH];
+        if let Some(row) = rows.get((index << BITS) + m) {
+            for (product, coefficient) in product.iter_mut().zip(row) {
+                *product = u64::from_le_bytes(*coefficient);
+            }
+        }
+        for (b, words) in bits.iter().enumerate() {
+            if m >> b & 1 != 0 {
+                for (product, word) in product.iter_mut().zip(words) {
+                    *product &= word;
+                }
+            }
+        }
+        for (sum, product) in sum.iter_mut().zip(product) {
+            *sum ^= product;
         }
     }
     sum

@@ -6,6 +6,12 @@ use crate::{Change, Symbol, Verdict, wire::Bytes};
 /// Slots at most: which of them an edge breaks is one word.
 const MAX_SLOTS: usize = 64;
 
+/// Whether an edge's mark says something that is asked for.
+#[inline]
+pub(super) fn has_news<N: Note>(mark: u8, _: &N) -> bool {
+    mark > u8::from(N::BREACHES)
+}
+
 /// Rows of `1 << shift` entries. A state is kept as the index of its row's first entry, so that a step is one addition
 /// and one look-up.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +24,7 @@ pub(super) struct Table<'a> {
     initial: u32,
     /// Per entry 0 if the rules have nothing to say, else one more than the place of a mask.
     marks: &'a [u8],
-    /// Which slots the event breaks, 64 bits each.
+    /// Which slots the event breaks, 64 bits each; the first mask is zero.
     masks: Bytes<'a>,
     /// Per state two words, the low and the high bits of the slots' verdicts.
     verdicts: Bytes<'a>,
@@ -69,12 +75,15 @@ impl<'a> Table<'a> {
         let parts_ok = if slots == 1 {
             self.states == states(0)
         } else {
-            self.parts.0.as_chunks::<2>().0.chunks_exact(slots).all(|row| {
+            self.parts.0.as_chunks::<2>().0.chunks_exact(slots.max(1)).all(|row| {
                 row.iter().enumerate().all(|(slot, s)| u32::from(u16::from_le_bytes(*s)) < states(slot))
             })
         };
         let masks = self.masks.0.len() / 8;
         let next_ok = (0..entries).all(|entry| self.next(entry).is_some_and(|row| self.is_row(row)));
+        if self.masks.u64(0) != Some(0) {
+            return Err("the first mask is not zero");
+        }
         if !next_ok || !parts_ok || self.marks.iter().any(|&m| usize::from(m) > masks) {
             return Err("a table's entry leads to nothing");
         }
@@ -133,7 +142,7 @@ impl<'a> Table<'a> {
         let mut row = self.load(state, group.at);
         for (event, symbol) in symbols.iter().enumerate() {
             if let Some((new, mark)) = self.step(row, u32::from(symbol.0)) {
-                if mark != 0 {
+                if has_news(mark, note) {
                     note.at(event);
                     self.tell(group, (row, new), mark, note);
                 }
@@ -141,6 +150,26 @@ impl<'a> Table<'a> {
             }
         }
         self.store(&mut state, group.at, row);
+    }
+
+    /// Writes the successors and whether the edge breaks a rule, entry by entry with states for rows; returns the initial
+    /// state. None if a state or the buffers are too small for that.
+    pub(super) fn dense(&self, next: &mut [u8], marks: &mut [u8]) -> Option<u8> {
+        if next.len() != self.marks.len() || marks.len() != self.marks.len() {
+            return None;
+        }
+        for (entry, (to, mark)) in next.iter_mut().zip(marks).enumerate() {
+            *to = u8::try_from(self.next(entry)? >> self.shift).ok()?;
+            let own = usize::from(*self.marks.get(entry)?);
+            let breach = own.checked_sub(1).and_then(|place| self.masks.u64(place * 8)).unwrap_or(0);
+            *mark = u8::from(breach != 0);
+        }
+        u8::try_from(self.initial >> self.shift).ok()
+    }
+
+    /// Rows and the binary logarithm of their length.
+    pub(super) fn shape(&self) -> (usize, u32) {
+        (self.states as usize, self.shift)
     }
 
     /// What a marked edge changes.

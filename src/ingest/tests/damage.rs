@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::super::Format;
+use serde_json::{Value, json};
+
 use super::super::feed::Options;
+use super::super::{Format, Kind};
 use super::read_with;
 use super::reference;
 
@@ -141,4 +143,69 @@ fn real_logs_cut_and_damaged() {
             }
         }
     }
+}
+
+/// Every value of every JSON log replaced by one of each other type: a call that is then not there any more has been
+/// reported, or counted among what was left out.
+#[test]
+fn a_value_of_a_wrong_type_loses_no_call_without_a_word() {
+    let mut lost = Vec::new();
+    for (format, name, text) in LOGS {
+        let options = Options { format: Some(*format), ..Options::default() };
+        let whole: Option<Value> = serde_json::from_str(text).ok();
+        let lines = || text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>().ok();
+        let Some(documents) = whole.map(|v| vec![v]).or_else(lines) else { continue };
+        let expected = read_with(name, text.as_bytes(), &options);
+        let calls = |log: &super::Log| log.events.iter().filter(|e| e.kind == Kind::Call).count();
+        for (at, document) in documents.iter().enumerate() {
+            for pointer in pointers(document) {
+                for wrong in
+                    [json!(7), json!("x"), json!([]), json!([3]), json!({}), json!({"x": 1}), json!(true)]
+                {
+                    let mut changed = documents.clone();
+                    let place = changed[at].pointer_mut(&pointer).unwrap();
+                    // A list may be empty, and text may stand for blocks of it.
+                    let may_be = wrong == json!([]) || wrong == json!("x") && pointer.contains("/content");
+                    if may_be || std::mem::discriminant(place) == std::mem::discriminant(&wrong) {
+                        continue;
+                    }
+                    *place = wrong.clone();
+                    let text: Vec<String> = changed.iter().map(Value::to_string).collect();
+                    let log = read_with(name, text.join("\n").as_bytes(), &options);
+                    let told = !log.problems.is_empty() || log.summary.skipped != expected.summary.skipped;
+                    if !told && calls(&log) < calls(&expected) {
+                        lost.push(format!("{format:?} {pointer}: {wrong}"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(lost.is_empty(), "{}", lost.join("\n"));
+}
+
+/// The places of all values below a value.
+fn pointers(value: &Value) -> Vec<String> {
+    let mut found = vec![String::new()];
+    let below = |key: &str, value: &Value| {
+        let key = key.replace('~', "~0").replace('/', "~1");
+        pointers(value).into_iter().map(move |rest| format!("/{key}{rest}")).collect::<Vec<_>>()
+    };
+    match value {
+        Value::Array(list) => {
+            found.extend(list.iter().enumerate().flat_map(|(i, v)| below(&i.to_string(), v)));
+        }
+        Value::Object(map) => found.extend(map.iter().flat_map(|(k, v)| below(k, v))),
+        _ => {}
+    }
+    found
+}
+
+#[test]
+fn roles_may_be_written_in_any_case() {
+    let log = read_with(
+        "a.json",
+        br#"[{"role":"Assistant","tool_calls":[{"id":"c","function":{"name":"t"}}]}]"#,
+        &Options { format: Some(Format::OpenAi), ..Options::default() },
+    );
+    assert_eq!(log.calls(), ["a: t unknown"]);
 }

@@ -260,8 +260,8 @@ fn what_cannot_be_read_is_named() {
         ),
         (
             Format::OpenAi,
-            r#"{"role":"Assistant","content":"x"}"#,
-            "message of role `Assistant`, expected user, assistant, tool or system",
+            r#"{"role":"critic","content":"x"}"#,
+            "message of role `critic`, expected user, assistant, tool or system",
         ),
         (
             Format::OpenAi,

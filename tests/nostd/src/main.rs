@@ -1,14 +1,19 @@
-//! Steps an automaton with nothing but `core`. Never run: that it links is the test.
+//! Loads and steps automata, rule sets and batches with nothing but `core`. Never run: that it links is the test.
 #![no_std]
 #![no_main]
 
 use core::panic::PanicInfo;
-use tracelaw_runtime::{Automaton, Letter};
+use tracelaw_runtime::batch::{Compose, LANES, Lanes, Table, columns};
+use tracelaw_runtime::{Automaton, Letter, MonitorState, RuleSet};
 
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
     loop {}
 }
+
+/// The compiled `core` names it, for unwinding, of which there is none here: what panics is looked for in what was linked.
+#[unsafe(no_mangle)]
+pub extern "C" fn rust_eh_personality() {}
 
 /// The symbol a program without start files is entered at.
 #[unsafe(no_mangle)]
@@ -18,5 +23,53 @@ pub extern "C" fn _start() -> ! {
         let step = automaton.step(automaton.initial(), Letter(core::hint::black_box(&[1])));
         core::hint::black_box(automaton.verdict(step.state));
     }
+    let bytes: &[u8] = core::hint::black_box(&[]);
+    if let Ok(rules) = RuleSet::from_bytes(bytes)
+        && let Ok(mut state) = MonitorState::new(&rules, [0; 64])
+    {
+        let letter = Letter(core::hint::black_box(&[1]));
+        rules.step(&mut state, letter, |change| {
+            core::hint::black_box(change);
+        });
+        let mut snapshot = [0; 128];
+        let saved = rules.save(&state, &mut snapshot);
+        let restored = rules.restore(&snapshot, [0; 64]);
+        core::hint::black_box((saved.is_ok(), restored.is_ok(), rules.distance(&state, 0)));
+    }
+    let symbols: &[u8] = core::hint::black_box(&[0; 100]);
+    if let Ok(table) = Table::new(core::hint::black_box(&[0u8; 16]), 2, 4) {
+        let mut states = [0; 2];
+        table.run_interleaved(&mut states, &[symbols; 2]);
+        core::hint::black_box((states, table.run_skipping(0, symbols, |_, _| {})));
+        if let (Ok(composed), Ok(lanes)) = (Compose::new(table), Lanes::new(&table)) {
+            let (mut states, mut counts) = ([0; LANES], [0; LANES]);
+            lanes.run(&mut states, &mut counts, core::hint::black_box(&[[0; LANES]]));
+            core::hint::black_box((composed.function(symbols), states, counts));
+        }
+    }
+    let mut column = [0; 2];
+    columns::truth(symbols, &[1, 0, 0, 0], &mut column);
+    core::hint::black_box(column);
     loop {}
+}
+
+/// What the code generator may call for copies: a freestanding target brings these along, a hosted one leaves them to
+/// its C library, which is not linked here. Never run either.
+mod memory {
+    #[unsafe(no_mangle)]
+    extern "C" fn memcpy(to: *mut u8, _: *const u8, _: usize) -> *mut u8 {
+        to
+    }
+    #[unsafe(no_mangle)]
+    extern "C" fn memset(to: *mut u8, _: i32, _: usize) -> *mut u8 {
+        to
+    }
+    #[unsafe(no_mangle)]
+    extern "C" fn memcmp(_: *const u8, _: *const u8, _: usize) -> i32 {
+        0
+    }
+    #[unsafe(no_mangle)]
+    extern "C" fn bcmp(_: *const u8, _: *const u8, _: usize) -> i32 {
+        0
+    }
 }

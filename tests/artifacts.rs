@@ -1,0 +1,319 @@
+//! Artifacts and snapshots: what was written is read back, what is damaged is refused, and what is hostile is harmless.
+
+use tracelaw::artifact::{self, ReadError};
+use tracelaw::audit::{Audit, Plan};
+use tracelaw::ingest::Event;
+use tracelaw::policy::Policy;
+use tracelaw_corpora::generate::Random;
+use tracelaw_runtime::wire::{File, Section, xxh64};
+use tracelaw_runtime::{Letter, MonitorState, Names, RuleSet, Symbol, Tell};
+
+/// Rules of every kind of group: a product, lanes, one on its diagrams, lanes by their own propositions.
+fn policies() -> Vec<String> {
+    let few = r#"
+        exclusive = [["a", "b"]]
+        [propositions]
+        a = 'tool == "a"'
+        b = 'tool == "b"'
+        c = 'args.c'
+        [[rule]]
+        id = "answer"
+        template = "response(a, b)"
+        [[rule]]
+        id = "at-most-3"
+        template = "absence(4, c)"
+        [[rule]]
+        id = "soon"
+        formula = "G(a -> F[<=6] c)"
+        after_violation = "restart"
+    "#;
+    let mut many = String::from("one_per_event = true\n[propositions]\n");
+    for i in 0..12 {
+        many += &format!("p{i} = 'tool == \"p{i}\"'\n");
+    }
+    for i in 0..150 {
+        let (a, b) = (i % 12, (i * 7 + 1) % 12);
+        let b = if a == b { (b + 1) % 12 } else { b };
+        let template =
+            ["response", "precedence", "chain_response", "alternate_precedence", "not_succession"][i % 5];
+        many += &format!("[[rule]]\nid = \"r{i}\"\ntemplate = \"{template}(p{a}, p{b})\"\n");
+    }
+    // So many letters are different to it that it stays on its diagrams.
+    let pairs: Vec<String> = (0..10).map(|i| format!("G(q{i} -> F r{i})")).collect();
+    let mut wide = String::from("[propositions]\n");
+    for i in 0..10 {
+        wide += &format!("q{i} = 'args.q{i}'\nr{i} = 'args.r{i}'\n");
+    }
+    wide += &format!(
+        "[[rule]]\nid = \"all\"\nformula = \"{}\"\n[[rule]]\nid = \"one\"\nformula = \"F q0\"\n",
+        pairs.join(" & ")
+    );
+    // Letters that are too many to tell apart, and rules that are narrow all the same.
+    let mut free = String::from("[propositions]\n");
+    for i in 0..40 {
+        free += &format!("s{i} = 'args.s{i}'\n");
+    }
+    for i in 0..90 {
+        free +=
+            &format!("[[rule]]\nid = \"f{i}\"\nformula = \"G(s{} -> F s{})\"\n", i % 40, (i * 3 + 1) % 40);
+    }
+    vec![few.to_owned(), many, wide, free]
+}
+
+fn compiled(text: &str) -> (Policy, Plan, Vec<u8>) {
+    let policy = Policy::parse(text, "p.toml").unwrap();
+    let plan = Plan::new(&policy).unwrap();
+    let bytes = artifact::write(&policy, &plan, text, "p.toml");
+    (policy, plan, bytes)
+}
+
+/// Does everything that can be done with the rules; that it returns is the test.
+fn use_all(rules: &RuleSet<'_>, random: &mut Random) {
+    let Ok(mut state) = MonitorState::new(rules, vec![0; rules.state_len().min(1 << 20)]) else { return };
+    let mut letter = vec![0; (rules.prop_len() as usize).div_ceil(64).min(4)];
+    for _ in 0..12 {
+        letter.iter_mut().for_each(|word| *word = random.bits() & random.bits());
+        rules.peek(&state, Letter(&letter), |_| {});
+        rules.step(&mut state, Letter(&letter), |change| assert!(change.rule < rules.len()));
+    }
+    if rules.symbol_len().is_some() {
+        let symbols: Vec<Symbol> = (0..40).map(|_| Symbol(random.bits() as u16 & 0x1ff)).collect();
+        rules.run(&mut state, &symbols, Tell::Changes, |_, change| assert!(change.rule < rules.len()));
+    }
+    let mut allowed = [0; 8];
+    rules.allowed(&state, &mut allowed);
+    for rule in 0..rules.len().min(200) {
+        let _ = (rules.verdict(&state, rule), rules.distance(&state, rule));
+    }
+    let mut snapshot = vec![0; rules.snapshot_len()];
+    if rules.save(&state, &mut snapshot).is_ok() {
+        let _ = rules.restore(&snapshot, vec![0; rules.state_len()]);
+    }
+}
+
+/// Makes the checksum right again, as whoever forges a file would.
+fn sign(bytes: &mut [u8]) {
+    let body = bytes.len() - 8;
+    let sum = xxh64(&bytes[..body], 0);
+    bytes[body..].copy_from_slice(&sum.to_le_bytes());
+}
+
+#[test]
+fn what_was_written_is_read_back() {
+    for text in policies() {
+        let (policy, plan, bytes) = compiled(&text);
+        let read = artifact::read(&bytes).unwrap();
+        assert_eq!((read.text.as_str(), read.name.as_str()), (text.as_str(), "p.toml"));
+        assert!(read.plan.automata().map(|a| a.0).eq(plan.automata().map(|a| a.0)));
+        assert!(read.plan.sets().eq(plan.sets()));
+        assert_eq!(artifact::write(&read.policy, &read.plan, &read.text, &read.name), bytes);
+        let file = File::open(&bytes).unwrap();
+        let names = Names::of(&file).unwrap();
+        assert!(names.propositions().eq(policy.vocabulary.iter().map(String::as_str)));
+        assert!(names.rules().eq(policy.rules.iter().map(|r| r.id.as_str())));
+        assert!(names.rules_of(0).eq(0..policy.rules.len() as u32));
+        assert_eq!(names.proposition(&policy.vocabulary[1]), Some(1));
+        assert_eq!(names.proposition("nothing"), None);
+        let rules = RuleSet::from_bytes(&bytes).unwrap();
+        assert_eq!(rules.len() as usize, policy.rules.len());
+        // Bytes at an odd address do as well.
+        let mut shifted = vec![0];
+        shifted.extend_from_slice(&bytes);
+        assert_eq!(RuleSet::from_bytes(&shifted[1..]).unwrap().fingerprint(), rules.fingerprint());
+    }
+}
+
+#[test]
+fn rules_with_keys_or_steps_of_their_own_are_sets_of_their_own() {
+    let text = r#"
+        [propositions]
+        open = 'tool == "open"'
+        close = 'tool == "close"'
+        [[rule]]
+        id = "all"
+        formula = "G(open -> F close)"
+        [[rule]]
+        id = "each"
+        formula = "G(open -> F close)"
+        per = "args.file"
+        keyed = ["open", "close"]
+        [[rule]]
+        id = "messages"
+        formula = "F open"
+        steps = "all"
+    "#;
+    let (_, _, bytes) = compiled(text);
+    let error = RuleSet::from_bytes(&bytes).unwrap_err().to_string();
+    assert!(error.contains("several sets"), "{error}");
+    let file = File::open(&bytes).unwrap();
+    let names = Names::of(&file).unwrap();
+    let sets: Vec<Vec<u32>> = (0..4).map(|set| names.rules_of(set).collect()).collect();
+    assert_eq!(sets, [vec![0], vec![2], vec![1], vec![]]);
+    assert_eq!(RuleSet::part_of(&file, 2).unwrap().len(), 1);
+    assert!(RuleSet::part_of(&file, 3).is_err());
+    let read = artifact::read(&bytes).unwrap();
+    let event = |tool: &str, file: &str| Event {
+        session: "s".to_owned(),
+        tool: tool.to_owned(),
+        args: serde_json::json!({ "file": file }),
+        ..Event::default()
+    };
+    let mut audit = Audit::new(&read.policy, &read.plan);
+    for (tool, file) in [("open", "x"), ("open", "y"), ("close", "y")] {
+        audit.event(&event(tool, file)).unwrap();
+    }
+    let mut broken = Vec::new();
+    audit.finish(|o| broken.extend(o.breaches.iter().map(|_| (o.rule, o.key.map(str::to_owned)))));
+    assert_eq!(broken, [(1, Some("x".to_owned()))]);
+}
+
+/// A file of each format version that is read: it judges as the policy that it was made from.
+#[test]
+fn blessed_artifacts_still_load() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora");
+    let policy = Policy::load(&root.join("examples/support.toml")).unwrap();
+    let plan = Plan::new(&policy).unwrap();
+    let mut log = tracelaw::ingest::Collected::default();
+    let logs = [root.join("examples/support.jsonl")];
+    tracelaw::ingest::read(&logs, &tracelaw::ingest::Options::default(), &mut log).unwrap();
+    let judge = |policy: &Policy, plan: &Plan| {
+        let mut audit = Audit::new(policy, plan);
+        log.events.iter().for_each(|event| audit.event(event).unwrap());
+        let mut outcomes = Vec::new();
+        audit.finish(|o| outcomes.push((o.session.to_owned(), o.rule, o.verdict, o.breaches.to_vec())));
+        outcomes
+    };
+    let expected = judge(&policy, &plan);
+    let mut versions = 0;
+    for file in std::fs::read_dir(root.join("artifacts")).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        let read = artifact::read(&bytes).unwrap();
+        assert_eq!(judge(&read.policy, &read.plan), expected);
+        assert!(
+            read.residuals.iter().zip(read.plan.automata()).all(|(r, a)| r.len() == a.0.state_len() as usize)
+        );
+        versions += 1;
+    }
+    assert!(versions >= 1 && expected.iter().any(|o| !o.3.is_empty()));
+}
+
+#[test]
+fn damaged_artifacts_are_refused() {
+    let mut random = Random::new(21);
+    for text in policies() {
+        let (_, _, bytes) = compiled(&text);
+        for len in (0..bytes.len()).step_by(1 + bytes.len() / 500).chain(bytes.len() - 20..bytes.len()) {
+            assert!(RuleSet::from_bytes(&bytes[..len]).is_err(), "{len} bytes");
+            assert!(artifact::read(&bytes[..len]).is_err(), "{len} bytes");
+        }
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert!(RuleSet::from_bytes(&longer).is_err());
+        for _ in 0..500 {
+            let mut flipped = bytes.clone();
+            flipped[random.below(bytes.len())] ^= 1 << random.below(8);
+            assert!(RuleSet::from_bytes(&flipped).is_err());
+            assert!(matches!(artifact::read(&flipped), Err(ReadError::Load(_))));
+        }
+    }
+}
+
+/// Files with a good checksum that no compiler wrote: they are refused, or they do no harm.
+#[test]
+fn forged_artifacts_are_harmless() {
+    let mut random = Random::new(22);
+    for text in policies() {
+        let (_, _, bytes) = compiled(&text);
+        let section = File::open(&bytes).unwrap().sections(Section::Rules).next().unwrap();
+        let start = section.as_ptr() as usize - bytes.as_ptr() as usize;
+        let mut loaded = 0;
+        for round in 0..4000 {
+            let mut forged = bytes.clone();
+            for _ in 0..1 + random.below(3) {
+                // Mostly in the records, where every word is an offset, a length or a kind.
+                let at = match round % 4 {
+                    0 => random.below(bytes.len() - 8),
+                    1 => random.below(200.min(bytes.len() - 8)),
+                    _ => start + random.below(section.len().min(8000)),
+                };
+                match random.below(3) {
+                    0 => forged[at] ^= 1 << random.below(8),
+                    1 => forged[at] = [0, 1, 0x7f, 0x80, 0xff][random.below(5)],
+                    _ => forged[at..at + 4]
+                        .copy_from_slice(&(random.bits() as u32 >> random.below(32)).to_le_bytes()),
+                }
+            }
+            sign(&mut forged);
+            if let Ok(rules) = RuleSet::from_bytes(&forged) {
+                loaded += 1;
+                use_all(&rules, &mut random);
+            }
+            if round % 8 == 0 {
+                let _ = artifact::read(&forged);
+            }
+        }
+        assert!(loaded > 100, "only {loaded} forged files load: nothing is tested");
+    }
+}
+
+#[test]
+fn snapshots_are_refused_when_damaged_or_of_other_rules() {
+    let mut random = Random::new(23);
+    let all: Vec<Vec<u8>> = policies().iter().map(|text| compiled(text).2).collect();
+    for (i, bytes) in all.iter().enumerate() {
+        let rules = RuleSet::from_bytes(bytes).unwrap();
+        let buffer = || vec![0; rules.state_len()];
+        let mut state = MonitorState::new(&rules, buffer()).unwrap();
+        for _ in 0..9 {
+            let letter = [1 << random.below(12)];
+            rules.step(&mut state, Letter(&letter), |_| {});
+        }
+        let mut saved = vec![0; rules.snapshot_len()];
+        rules.save(&state, &mut saved).unwrap();
+        assert_eq!(rules.restore(&saved, buffer()).unwrap(), state);
+        assert!(rules.save(&state, &mut saved.clone()[1..]).is_err());
+        assert!(rules.restore(&saved, vec![0; rules.state_len() - 1]).is_err());
+        for len in 0..saved.len() {
+            assert!(rules.restore(&saved[..len], buffer()).is_err());
+        }
+        for at in 0..saved.len() {
+            for bit in 0..8 {
+                let mut flipped = saved.clone();
+                flipped[at] ^= 1 << bit;
+                assert!(rules.restore(&flipped, buffer()).is_err());
+                sign(&mut flipped);
+                if let Ok(mut state) = rules.restore(&flipped, buffer()) {
+                    rules.step(&mut state, Letter(&[5]), |_| {});
+                    assert!((0..rules.len()).all(|rule| rules.verdict(&state, rule).at_end().is_final()));
+                }
+            }
+        }
+        let other = RuleSet::from_bytes(&all[(i + 1) % all.len()]).unwrap();
+        let error = other.restore(&saved, vec![0; other.state_len()]).unwrap_err().to_string();
+        assert!(error.contains("other rules"), "{error}");
+    }
+}
+
+#[test]
+fn stepping_allocates_nothing() {
+    let mut random = Random::new(24);
+    for text in policies() {
+        let (_, _, bytes) = compiled(&text);
+        let rules = RuleSet::from_bytes(&bytes).unwrap();
+        let mut state = MonitorState::new(&rules, vec![0; rules.state_len()]).unwrap();
+        let letters: Vec<[u64; 1]> = (0..200).map(|_| [1 << random.below(12)]).collect();
+        let mut snapshot = vec![0; rules.snapshot_len()];
+        let mut changes = 0;
+        let counted = allocation_counter::measure(|| {
+            let again = RuleSet::from_bytes(&bytes).unwrap();
+            for letter in &letters {
+                again.peek(&state, Letter(letter), |_| {});
+                again.step(&mut state, Letter(letter), |_| changes += 1);
+                let _ = (again.verdict(&state, 0), again.distance(&state, 0));
+                again.save(&state, &mut snapshot).unwrap();
+            }
+        });
+        assert!(changes > 0);
+        assert_eq!(counted.count_total, 0);
+    }
+}
