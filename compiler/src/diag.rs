@@ -213,7 +213,7 @@ pub fn did_you_mean<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) 
 }
 
 /// The names that are nearest to `wanted`, sorted; none if no name is alike enough.
-fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+pub(crate) fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     // The distance takes time and space for both lengths multiplied.
     if wanted.len() > MAX_SUGGESTED {
         return Vec::new();

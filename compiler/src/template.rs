@@ -13,6 +13,8 @@
 //! ```
 //! Names are read without regard to case, and `_`, `-` and spaces inside them do not matter.
 
+pub use instead::instead_of_formula;
+
 use crate::diag::{Diagnostic, Report, Span, did_you_mean, suggest};
 use crate::patterns::PATTERNS;
 use crate::syntax::advice::clip;
@@ -20,6 +22,7 @@ use crate::syntax::lexer::{Kind, Prefix, Token, tokens};
 use crate::syntax::parser::{check_length, parse_tokens};
 use crate::syntax::{self, Ast, Binary, Dialect, Expr, Limits, Unary};
 
+mod instead;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -136,22 +139,6 @@ pub fn parse(text: &str, dialect: Dialect, limits: &Limits) -> Result<Ast, Repor
     let mut reader = Reader { text, tokens: &tokens, at: 0, dialect, limits };
     let found = reader.invocation()?;
     reader.formula(&found)
-}
-
-/// The mistakes of a text that was to be a formula. If it is a template instead, that is all there is to say.
-#[must_use]
-pub fn instead_of_formula(mistakes: Report, text: &str, dialect: Dialect, limits: &Limits) -> Report {
-    /// A longer formula is no advice.
-    const LONGEST: usize = 120;
-    let Ok(formula) = parse(text, dialect, limits) else { return mistakes };
-    let formula = formula.to_string();
-    let written =
-        if formula.len() <= LONGEST { format!("; its formula is `{formula}`") } else { String::new() };
-    let help =
-        format!("give it as `template = ..` in a policy, as `--template` on the command line{written}");
-    Diagnostic::error("template", Span::new(0, text.len()), "expected a formula, found a template")
-        .with_help(help)
-        .into()
 }
 
 /// What a use of a template says, before its arguments are read.

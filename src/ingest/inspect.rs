@@ -45,7 +45,11 @@ fn archive(feed: &mut Feed<'_>, mut source: Source) -> Step {
             Some(Ok(header)) => match serde_json::from_slice::<&RawValue>(&header) {
                 Ok(header) => log = log.or(log_name(feed, &Text::nowhere(), header)?),
                 Err(error) => {
-                    feed.problem_help(None, format!("`{name}`: {}", json::error_text(&error)), CONVERT)?;
+                    feed.problem_help(
+                        None,
+                        format!("`{name}`: {}", json::error_text(&error, &header)),
+                        CONVERT,
+                    )?;
                 }
             },
             Some(Err(message)) => feed.problem_help(None, message, CONVERT)?,
@@ -74,7 +78,7 @@ fn archive(feed: &mut Feed<'_>, mut source: Source) -> Step {
                 record(feed, &Text::nowhere(), raw, log.as_deref())?;
             }
             Err(error) => {
-                let message = format!("`{}`: {}", entry.name, json::error_text(&error));
+                let message = format!("`{}`: {}", entry.name, json::error_text(&error, text.as_bytes()));
                 feed.problem_help(None, message, CONVERT)?;
             }
         }

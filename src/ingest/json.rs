@@ -107,11 +107,42 @@ pub(super) fn object() -> Value {
     Value::Object(Map::new())
 }
 
-/// A JSON error in words of this project, without the position that serde_json appends.
-pub(super) fn error_text(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
-    if error.is_eof() { format!("broken JSON: cut short, {text}") } else { format!("broken JSON: {text}") }
+/// A JSON error in words of this project, with what was found; `text` is what was read, the bytes of a text.
+pub(super) fn error_text(error: &serde_json::Error, text: &[u8]) -> String {
+    let said = error.to_string();
+    let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
+    let said = match said {
+        _ if error.is_eof() => return format!("broken JSON: cut short, {said}"),
+        "expected ident" => "expected `true`, `false` or `null`",
+        "expected value" => "expected a value",
+        "key must be a string" => "expected a key in double quotes",
+        "trailing comma" => "expected a value after the comma",
+        "trailing characters" => "expected the end of the line or file",
+        said => said,
+    };
+    match found(text, error.line(), error.column()) {
+        Some(found) if said.starts_with("expected") => format!("broken JSON: {said}, found `{found}`"),
+        _ => format!("broken JSON: {said}"),
+    }
+}
+
+/// What stands at a line and column of a text: a word, or one character.
+fn found(text: &[u8], line: usize, column: usize) -> Option<String> {
+    /// More is no help.
+    const LONGEST: usize = 20;
+    let line = text.split(|&byte| byte == b'\n').nth(line.checked_sub(1)?)?;
+    let at = column.checked_sub(1)?;
+    let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
+    if !in_word(line.get(at)?) {
+        return Some(char::from(*line.get(at)?).to_string());
+    }
+    // The reader stops within a word that is none of its own.
+    let start = line.get(..at)?.iter().rposition(|byte| !in_word(byte)).map_or(0, |before| before + 1);
+    let word = line.get(start..)?;
+    let end = word.iter().position(|byte| !in_word(byte)).unwrap_or(word.len());
+    let word = String::from_utf8_lossy(word.get(..end)?);
+    let cut: String = word.chars().take(LONGEST).collect();
+    Some(if cut.len() < word.len() { format!("{cut}…") } else { cut })
 }
 
 /// A number that tells values apart, whatever the order of their keys.

@@ -181,7 +181,9 @@ fn line(feed: &mut Feed<'_>, sessions: &mut Sessions, text: &str, number: u32) -
             return feed.problem(Some(number), not_an_object(text));
         }
         Ok(line) => line,
-        Err(error) if !error.is_data() => return feed.report(records::broken(feed, &error, number - 1)),
+        Err(error) if !error.is_data() => {
+            return feed.report(records::broken(feed, text, &error, number - 1));
+        }
         Err(_) => match careful(text) {
             Ok(line) => line,
             Err(message) => return feed.problem(Some(number), message),
@@ -198,7 +200,7 @@ fn careful(text: &str) -> Result<Line, String> {
     let map = match serde_json::from_str(text) {
         Ok(Value::Object(map)) => map,
         Ok(_) => return Err(not_an_object(text)),
-        Err(error) => return Err(json::error_text(&error)),
+        Err(error) => return Err(json::error_text(&error, text.as_bytes())),
     };
     // What came first in the line hides what comes later, so all names are looked at.
     if let Some(field) = serde_json::from_str(text).ok().and_then(|Names(names)| twice(names)) {

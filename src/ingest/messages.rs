@@ -278,8 +278,10 @@ pub(super) fn arguments(
                 Ok(args)
             }
             Err(error) => {
-                let message =
-                    format!("arguments of a call of `{tool}` are not JSON: {}", json::error_text(&error));
+                let message = format!(
+                    "arguments of a call of `{tool}` are not JSON: {}",
+                    json::error_text(&error, text.as_bytes())
+                );
                 feed.problem_help(line, message, "the call is kept, with its arguments as text")?;
                 Ok(Value::String(text))
             }

@@ -91,7 +91,7 @@ pub(super) fn for_each_value(
                     let source = Source::new(std::io::Cursor::new(text.into_bytes()))?;
                     return lines(feed, source, take);
                 }
-                return feed.report(broken(feed, &error, 0));
+                return feed.report(broken(feed, &text, &error, 0));
             }
         }
     }
@@ -113,7 +113,7 @@ fn lines(
         };
         match serde_json::from_str::<&RawValue>(text) {
             Ok(value) => take(feed, &Text::new(text, number), value)?,
-            Err(error) => feed.report(broken(feed, &error, number - 1))?,
+            Err(error) => feed.report(broken(feed, text, &error, number - 1))?,
         }
     }
     Ok(())
@@ -126,8 +126,8 @@ pub(super) fn not_utf8(feed: &Feed<'_>, line: u32, error: &std::str::Utf8Error) 
     Problem { place: feed.place(Some(line)), column, message, help: None }
 }
 
-/// The problem of a text that is no JSON; its line 1 is line `lines_before + 1` of the file.
-pub(super) fn broken(feed: &Feed<'_>, error: &serde_json::Error, lines_before: u32) -> Problem {
+/// The problem of `text`, which is no JSON; its line 1 is line `lines_before + 1` of the file.
+pub(super) fn broken(feed: &Feed<'_>, text: &str, error: &serde_json::Error, lines_before: u32) -> Problem {
     let line = u32::try_from(error.line()).ok().and_then(|line| line.checked_add(lines_before));
     let column = u32::try_from(error.column()).ok();
     let help = if error.to_string().starts_with("recursion limit") {
@@ -137,7 +137,12 @@ pub(super) fn broken(feed: &Feed<'_>, error: &serde_json::Error, lines_before: u
     } else {
         "a cut-off line may be glued to the one after it"
     };
-    Problem { place: feed.place(line), column, message: json::error_text(error), help: Some(help.to_owned()) }
+    Problem {
+        place: feed.place(line),
+        column,
+        message: json::error_text(error, text.as_bytes()),
+        help: Some(help.to_owned()),
+    }
 }
 
 /// The fields of an object, as they stand in the text; of a key that is there twice the last one counts. What is no
@@ -270,7 +275,7 @@ pub(super) fn value(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue) -> Ste
         Ok(value) => Ok(Some(value)),
         Err(error) => {
             let before = text.line_of(raw).map_or(0, |line| line - 1);
-            feed.report(broken(feed, &error, before))?;
+            feed.report(broken(feed, raw.get(), &error, before))?;
             Ok(None)
         }
     }

@@ -188,3 +188,36 @@ fn hostile_texts_end_in_a_message() {
         assert!(parse(&text, Dialect::Tracelaw, &Limits::default()).is_err(), "{:.20}", text);
     }
 }
+
+#[test]
+fn a_misspelt_template_is_no_formula() {
+    let limits = Limits::default();
+    let told = |text: &str| {
+        let mistakes = syntax::parse(text, Dialect::Tracelaw, &limits).expect_err(text);
+        let report = instead_of_formula(mistakes, text, Dialect::Tracelaw, &limits);
+        let all: Vec<_> = report.into_iter().collect();
+        (all[0].message.clone(), all[0].help.clone().unwrap_or_default(), all.len())
+    };
+    for (text, word, meant) in [
+        ("responce(a, b)", "responce", "`response(a, b)`"),
+        ("respons(a, b)", "respons", "`responds(a, b)` or `response(a, b)`"),
+        ("a befor b", "befor", "`a before b`"),
+        ("after a expct b", "expct", "`after a expect b`"),
+        ("absnt(a) between b and c", "absnt", "`absent(a) between b and c`"),
+        ("sometme-after a b", "sometme", "`sometime-after a b`"),
+    ] {
+        let (message, help, len) = told(text);
+        assert_eq!(message, format!("expected a formula, found a template that is misspelt: `{word}`"));
+        assert!(help.starts_with(&format!("did you mean {meant}? give it as `template = ..`")), "{help}");
+        assert_eq!(len, 1);
+    }
+    // A known template that is used wrongly: its own mistakes.
+    let (message, help, _) = told("response(a)");
+    assert!(message.contains("`response`") && help.contains("a template is given as"), "{message} {help}");
+    // Mistakes of formulas stay those of formulas.
+    for text in ["G(a -> F b", "pay(x)", "always (a & ", "a && && b", "(before) (after)"] {
+        let mistakes = syntax::parse(text, Dialect::Tracelaw, &limits).expect_err(text);
+        let report = instead_of_formula(mistakes.clone(), text, Dialect::Tracelaw, &limits);
+        assert_eq!(report.to_string(), mistakes.to_string(), "{text}");
+    }
+}

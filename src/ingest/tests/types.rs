@@ -376,3 +376,34 @@ fn lines_may_end_by_carriage_returns() {
     let text = vec![line.as_str(); 300].join("\r");
     assert_eq!(read_with("run.jsonl", text.as_bytes(), &Options::default()).events.len(), 300);
 }
+
+#[test]
+fn broken_json_says_what_was_found() {
+    for (line, message) in [
+        (r#"{"tool":"a","args":{x:1}}"#, "expected a key in double quotes, found `x`"),
+        (r#"{"tool":"a" "args":1}"#, "expected `,` or `}`, found `\"`"),
+        (r#"{"tool":"a","args":trux}"#, "expected `true`, `false` or `null`, found `trux`"),
+        (r#"{"tool":None}"#, "expected a value, found `None`"),
+        (r#"{"tool":"a","text":nül}"#, "expected `true`, `false` or `null`, found `nül`"),
+        (r#"{"tool":"a"}}"#, "expected the end of the line or file, found `}`"),
+        (r#"{"tool":"a""#, "cut short, EOF while parsing an object"),
+        (
+            &format!("{{\"tool\":{}}}", "x".repeat(50)),
+            &format!("expected a value, found `{}…`", "x".repeat(20)),
+        ),
+    ] {
+        let text = format!("{{\"tool\":\"first\"}}\n{line}\n");
+        for format in [Format::Jsonl, Format::OpenAi] {
+            let log = read_with(
+                "run.jsonl",
+                text.as_bytes(),
+                &Options { format: Some(format), ..Options::default() },
+            );
+            let last = log.problems.last().unwrap();
+            assert_eq!(
+                (last.message.as_str(), last.place.line),
+                (format!("broken JSON: {message}").as_str(), Some(2))
+            );
+        }
+    }
+}
