@@ -192,15 +192,15 @@ fn live(log: &[Record], roots: &[usize]) -> Vec<bool> {
         }
     }
     // All that would come alive with a message id, or with the call whose result it is.
-    let mut same_message: HashMap<(usize, &str), Vec<usize>> = HashMap::new();
-    let mut results: HashMap<(usize, &str), Vec<usize>> = HashMap::new();
+    let mut same_message: HashMap<(usize, String), Vec<usize>> = HashMap::new();
+    let mut results: HashMap<(usize, String), Vec<usize>> = HashMap::new();
     for (index, record) in log.iter().enumerate() {
         let Some(message) = &record.message else { continue };
-        if let Some(id) = str_at(message, "id") {
+        if let Some(id) = id_at(message, "id") {
             same_message.entry((roots[index], id)).or_default().push(index);
         }
         for block in messages::blocks(message) {
-            if let Some(id) = str_at(block, "tool_use_id") {
+            if let Some(id) = id_at(block, "tool_use_id") {
                 results.entry((roots[index], id)).or_default().push(index);
             }
         }
@@ -212,16 +212,20 @@ fn live(log: &[Record], roots: &[usize]) -> Vec<bool> {
         }
         work.extend(log[index].parent);
         let Some(message) = &log[index].message else { continue };
-        if let Some(others) = str_at(message, "id").and_then(|id| same_message.get(&(roots[index], id))) {
+        if let Some(others) = id_at(message, "id").and_then(|id| same_message.get(&(roots[index], id))) {
             work.extend(others);
         }
         for block in messages::blocks(message) {
-            if let Some(others) = str_at(block, "id").and_then(|id| results.get(&(roots[index], id))) {
+            if let Some(others) = id_at(block, "id").and_then(|id| results.get(&(roots[index], id))) {
                 work.extend(others);
             }
         }
     }
     live
+}
+
+fn id_at(holder: &Value, key: &str) -> Option<String> {
+    json::name(holder.get(key)?)
 }
 
 fn only_results(message: &Value) -> bool {

@@ -252,9 +252,9 @@ fn conversation(
     for (message, line) in messages {
         let mut message = message.clone();
         for call in array_at(&message, "tool_calls") {
-            known.extend(str_at(call, "id").map(str::to_owned));
+            known.extend(call.get("id").and_then(json::name));
         }
-        let id = str_at(&message, "tool_call_id").map(str::to_owned);
+        let id = message.get("tool_call_id").and_then(json::name);
         let event = id.as_deref().and_then(|id| by_id.get(id).copied());
         if let Some(id) = &id {
             // What an approver refused is an error of type `approval`, if the message does not say so itself.

@@ -141,6 +141,11 @@ fn elements(
                 return feed.problem(line(), "no `log` element, expected an XES log");
             }
             Ok(Xml::Eof) => return Ok(()),
+            // All that a log says stands in the attributes of its elements.
+            Ok(Xml::Text(text)) if state.outside == 0 && !text.trim().is_empty() => {
+                feed.problem(line(), "text between elements, expected elements only")?;
+            }
+            Ok(Xml::CData(_)) => feed.problem(line(), "text between elements, expected elements only")?,
             Ok(_) => {}
             Err(error) => {
                 return feed.problem_help(

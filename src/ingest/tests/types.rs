@@ -324,6 +324,11 @@ fn what_cannot_be_read_is_named() {
             r#"<log><trace><happening><string key="concept:name" value="a"/></happening></trace></log>"#,
             "unknown element `happening`, expected an event or an attribute",
         ),
+        (
+            Format::Xes,
+            r#"<log><trace><event><string key="concept:name" value="a"/>b</event></trace></log>"#,
+            "text between elements, expected elements only",
+        ),
     ] {
         let options = Options { format: Some(format), ..Options::default() };
         let log = read_with("run.json", text.as_bytes(), &options);
