@@ -554,3 +554,28 @@ fn the_policies_of_the_guide_are_read() {
         assert_eq!(told(text, "p.toml"), []);
     }
 }
+
+/// One mistake per value, and what is wrong in it besides.
+#[test]
+fn values_without_quotes() {
+    let text = "[propositions]\na = tool == \"x\" # it's x\nb = tool == 'y' && text != \"z\"\n[[rule]]\nid = r1\nformula = G(a -> F c)\n";
+    let found = told(text, "p.toml");
+    let expected = [
+        ("syntax", "tool == \"x\"", "expected a text in quotes, found `tool == \"x\"`"),
+        (
+            "syntax",
+            "tool == 'y' && text != \"z\"",
+            "expected a text in quotes, found `tool == 'y' && text != \"z\"`",
+        ),
+        ("syntax", "r1", "expected a text in quotes, found `r1`"),
+        ("syntax", "G(a -> F c)", "expected a text in quotes, found `G(a -> F c)`"),
+        ("unknown-name", "c", "unknown proposition `c`"),
+    ];
+    assert_eq!(found.iter().map(|(c, p, m)| (*c, p.as_str(), m.as_str())).collect::<Vec<_>>(), expected);
+    let helps: Vec<String> =
+        Policy::parse(text, "p.toml").unwrap_err().into_iter().filter_map(|d| d.help).collect();
+    assert_eq!(helps[0], "write `a = 'tool == \"x\"'`");
+    assert_eq!(helps[1], "write `b = '''tool == 'y' && text != \"z\"'''`");
+    // Constants that are misspelt are no texts.
+    assert!(told("one_per_event = True\n", "p.toml").iter().all(|(_, _, m)| !m.contains("in quotes")));
+}
