@@ -322,6 +322,8 @@ fn mistakes_in_expressions() {
         ("args.map(x, x) == []", "unknown-name", "(", "only `exists` and `all`"),
         ("{\"a\": 1}.a == 1", "syntax", "{", "objects cannot be written"),
         ("b\"x\" == text", "syntax", "b\"x\"", "byte texts"),
+        ("args?.x == 1", "syntax", "?", "`?` begins a conditional"),
+        ("args.?x == 1", "syntax", "?", "`?` begins a conditional"),
         ("kind == \"tool\"", "unknown-value", "\"tool\"", "`kind` is never `tool`"),
         ("status in [\"ok\", \"err\"]", "unknown-value", "\"err\"", "`status` is never `err`"),
         ("tool", "wrong-type", "tool", "true or false is wanted"),

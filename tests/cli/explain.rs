@@ -151,7 +151,9 @@ fn a_template_is_taken_as_such_and_told_from_a_formula() {
             "{ran:?}"
         );
     }
-    assert!(!run(&["compile", "--formula", "a befor b"]).err.contains("found a template"));
+    let misspelt = run(&["compile", "--formula", "a befor b"]);
+    assert!(misspelt.err.contains("did you mean `a before b`?"), "{}", misspelt.err);
+    assert!(!run(&["compile", "--formula", "a and and b"]).err.contains("found a template"));
 }
 
 #[test]
