@@ -151,6 +151,17 @@ fn rules_with_keys_or_steps_of_their_own_are_sets_of_their_own() {
     assert_eq!(sets, [vec![0], vec![2], vec![1], vec![]]);
     assert_eq!(RuleSet::part_of(&file, 2).unwrap().len(), 1);
     assert!(RuleSet::part_of(&file, 3).is_err());
+    // What was saved under one of them is no state of another.
+    let (first, second) = (RuleSet::part_of(&file, 0).unwrap(), RuleSet::part_of(&file, 1).unwrap());
+    let state = MonitorState::new(&first, vec![0; first.state_len()]).unwrap();
+    let mut saved = vec![0; first.snapshot_len()];
+    first.save(&state, &mut saved).unwrap();
+    assert!(second.restore(&saved, vec![0; second.state_len()]).is_err());
+    // A fingerprint is checked like everything else.
+    let mut forged = bytes.clone();
+    forged[24] ^= 1;
+    sign(&mut forged);
+    assert!(File::open(&forged).is_err());
     let read = artifact::read(&bytes).unwrap();
     let event = |tool: &str, file: &str| Event {
         session: "s".to_owned(),
