@@ -91,6 +91,19 @@ fn use_all(rules: &RuleSet<'_>, random: &mut Random) {
     }
 }
 
+/// Makes the fingerprint right again, where the section table still says what it is of.
+fn fingerprint(bytes: &mut [u8]) {
+    let number = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?) as usize);
+    let entries = (0..bytes[12] as usize).map(|i| 32 + i * 24);
+    let stepped = entries.filter(|&at| bytes.get(at).is_some_and(|kind| *kind <= 2));
+    let ends = stepped.filter_map(|at| number(at + 8)?.checked_add(number(at + 16)?)).max();
+    let start = (32 + bytes[12] as usize * 24).next_multiple_of(8);
+    if let Some(of) = ends.and_then(|end| bytes.get(start..end)) {
+        let sum = xxh64(of, 0);
+        bytes[24..32].copy_from_slice(&sum.to_le_bytes());
+    }
+}
+
 /// Makes the checksum right again, as whoever forges a file would.
 fn sign(bytes: &mut [u8]) {
     let body = bytes.len() - 8;
@@ -254,6 +267,7 @@ fn forged_artifacts_are_harmless() {
                         .copy_from_slice(&(random.bits() as u32 >> random.below(32)).to_le_bytes()),
                 }
             }
+            fingerprint(&mut forged);
             sign(&mut forged);
             if let Ok(rules) = RuleSet::from_bytes(&forged) {
                 loaded += 1;
