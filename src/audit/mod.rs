@@ -100,6 +100,8 @@ pub enum Expressed {
     Proposition(u32),
     /// One of those that say which events are steps.
     Steps,
+    /// `per` of a rule, by the rule's index: an event without a value of it.
+    Key(usize),
 }
 
 /// A label expression that met values of a type it does not work on, and counted as false there.
@@ -226,15 +228,17 @@ impl<'a> Audit<'a> {
                 }
             });
         }
-        for rule in &self.plan.rules {
+        for (rule_index, rule) in self.plan.rules.iter().enumerate() {
             let Some(keys) = &rule.keyed else { continue };
             if !self.is_step.get(rule.stream).is_some_and(|is| *is) {
                 continue;
             }
             let index = session.steps.get(rule.stream).copied().unwrap_or(0);
             let mut at = At { index, place: event.place, quote: &mut quote };
-            if let Some(keyed) = session.keyed.get_mut(keys.slot) {
-                keyed.step(&rule.automaton, keys, &self.letter, &mut at);
+            if let Some(keyed) = session.keyed.get_mut(keys.slot)
+                && let Err(message) = keyed.step(&rule.automaton, keys, &self.letter, &mut at)
+            {
+                note(&mut self.clashes, Expressed::Key(rule_index), &message, event.place);
             }
         }
         for (count, is_step) in session.steps.iter_mut().zip(&self.is_step) {

@@ -96,17 +96,25 @@ impl Keyed {
     }
 
     /// Steps all values, and what stands for those that have not appeared.
+    ///
+    /// # Errors
+    /// What clashed in the expression of the key; the event is one without a value then.
     pub(super) fn step(
         &mut self,
         automaton: &Automaton<Vec<u32>>,
         keys: &Keys,
         letter: &[u64],
         at: &mut At<'_, '_>,
-    ) {
+    ) -> Result<(), String> {
         self.elsewhere.clear();
         self.elsewhere.extend(letter.iter().zip(&keys.mask).map(|(word, mask)| word & !mask));
         let elsewhere = Letter(&self.elsewhere);
-        let here = keys.per.key(at.quote.event).map(|key| match self.instances.get_index_of(key.as_ref()) {
+        let key = keys.per.key(at.quote.event);
+        let (key, clash) = match key {
+            Ok(key) => (key, Ok(())),
+            Err(message) => (None, Err(message)),
+        };
+        let here = key.map(|key| match self.instances.get_index_of(key.as_ref()) {
             Some(here) => here,
             None => self.instances.insert_full(key.into_owned(), self.unseen.clone()).0,
         });
@@ -123,5 +131,6 @@ impl Keyed {
             }
             instance.go(automaton, memo.1, at);
         }
+        clash
     }
 }

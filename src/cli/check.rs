@@ -1,5 +1,6 @@
 //! `tracelaw check`: a policy and logs in, the verdict of every rule on every session out.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tracelaw::audit::{Audit, Expressed};
 use tracelaw::ingest::{self, Event, Format, Problem, Sink};
 use tracelaw::report::{Human, clean, place_name, quote, write_json};
+use tracelaw_compiler::diag::did_you_mean;
 use tracelaw_runtime::Verdict;
 
 use super::{Ended, Failure, human_output, input, plain_output, say, say_error, say_warning};
@@ -57,8 +59,11 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
     if !args.json {
         audit = audit.with_quotes(quote);
     }
+    let given = policy.given.iter().filter_map(|&p| policy.vocabulary.get(p as usize)).map(String::as_str);
     let mut reader = Reader {
         audit,
+        given: given.collect(),
+        unknown: BTreeMap::new(),
         files: Vec::new(),
         contradictions: 0,
         strict: args.strict,
@@ -72,22 +77,41 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
         Some(_) => Failure::new("strict reading stops at the first problem"),
         None => Failure::new(error),
     })?;
-    let Reader { audit, files, contradictions, .. } = reader;
+    let Reader { audit, files, contradictions, given, unknown, .. } = reader;
     if args.strict && contradictions > 0 {
         return Ok(Ended::BadInput);
     }
 
     for (what, clash) in audit.clashes() {
-        let what = match what {
+        let (what, so) = match what {
             // Its message says which.
-            Expressed::Proposition(_) => "",
-            Expressed::Steps => "`steps`: ",
+            Expressed::Proposition(_) => (String::new(), "counted as false"),
+            Expressed::Steps => ("`steps`: ".to_owned(), "counted as false"),
+            Expressed::Key(rule) => {
+                let id = policy.rules.get(rule).map_or("", |rule| rule.id.as_str());
+                (format!("`per` of rule `{}`: ", clean(id)), "taken for no value")
+            }
         };
         say_warning(&format!(
-            "{what}{}; counted as false at {} (first at {})",
+            "{what}{}; {so} at {} (first at {})",
             clean(&clash.message),
             counted(clash.count, "event"),
             clean(&place_name(&files, clash.place)),
+        ));
+    }
+    if unknown.len() == MAX_UNKNOWN {
+        say_warning(&format!(
+            "the log states {MAX_UNKNOWN} names or more that the policy does not know, such as:"
+        ));
+    }
+    for (name, (count, place)) in &unknown {
+        let help =
+            did_you_mean(name, given.iter().copied()).map_or(String::new(), |help| format!("; {help}"));
+        say_warning(&format!(
+            "the log states `{}`, which the policy does not list under `given`: left out at {} (first at {}){help}",
+            clean(name),
+            counted(*count, "event"),
+            clean(&place_name(&files, *place)),
         ));
     }
     if !summary.skipped.is_empty() {
@@ -151,9 +175,16 @@ fn each(
     written
 }
 
+/// Most names told that the log states and the policy does not know.
+const MAX_UNKNOWN: usize = 100;
+
 /// Passes events on to the audit and tells what is wrong with the input.
 struct Reader<'a> {
     audit: Audit<'a>,
+    /// Propositions that the policy takes from the log.
+    given: BTreeSet<&'a str>,
+    /// Names that the log states beside these: how often, and where first.
+    unknown: BTreeMap<String, (u64, ingest::Place)>,
     /// Names of the files, by the number that places use.
     files: Vec<String>,
     contradictions: u64,
@@ -171,6 +202,14 @@ impl Sink for Reader<'_> {
     fn event(&mut self, event: Event) {
         if self.strict && self.contradictions > 0 {
             return;
+        }
+        for name in event.props.iter().filter(|name| !self.given.contains(name.as_str())) {
+            // A log may state names without end: a hundred are enough to see what is wrong.
+            if let Some((count, _)) = self.unknown.get_mut(name) {
+                *count += 1;
+            } else if self.unknown.len() < MAX_UNKNOWN {
+                self.unknown.insert(name.clone(), (1, event.place));
+            }
         }
         if let Err(contradiction) = self.audit.event(&event) {
             self.contradictions += 1;

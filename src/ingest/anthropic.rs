@@ -4,6 +4,7 @@ use serde_json::value::RawValue;
 
 use super::conversations::{self, Conversations, MESSAGES};
 use super::feed::{Feed, Step};
+use super::fields;
 use super::messages;
 use super::records::{self, Text};
 use super::source::Source;
@@ -40,19 +41,17 @@ fn record(
         return feed.problem(line, "record is no object, expected a message or an object with `messages`");
     }
     let fields = records::fields(raw);
-    let session = conversations::session_of(&fields);
+    let session = conversations::session_of(feed, text, &fields)?;
     if fields.contains_key("role") {
         let Some(message) = records::value(feed, text, raw)? else { return Ok(()) };
         let session = session.unwrap_or_else(|| feed.session().to_owned());
         return messages::add(feed, to.running(&session), &message, line);
     }
     if !holds_messages(raw) {
-        if ["tool", "tool_name", "props", "activity"].iter().any(|key| fields.contains_key(*key)) {
-            return feed
-                .problem(line, "an event of another kind among messages: read such a file on its own");
+        for key in WRAPPERS {
+            fields::raw_object(feed, text, &fields, key)?;
         }
-        feed.skip("record without messages");
-        return Ok(());
+        return conversations::no_messages(feed, &fields, line);
     }
     // A logged exchange: the request has the conversation so far, the response goes on with it.
     let session = session.unwrap_or_else(|| to.next_name(feed));
@@ -74,16 +73,21 @@ fn exchange(feed: &mut Feed<'_>, to: &mut Transcript, text: &Text<'_>, raw: &Raw
         }
         return Ok(());
     }
-    if let Some(messages) = MESSAGES.iter().find_map(|key| fields.get(*key)) {
-        conversations::add_all(feed, to, text, messages, messages::add)?;
+    let messages = conversations::messages_of(feed, text, &fields)?;
+    let mut found = messages.is_some();
+    if let Some((key, messages)) = messages {
+        conversations::add_all(feed, to, text, key, messages, messages::add)?;
     }
-    if depth < conversations::MAX_DEPTH {
-        for inner in WRAPPERS.iter().filter_map(|key| fields.get(*key)).filter(|raw| records::is_object(raw))
-        {
+    for key in WRAPPERS {
+        let Some(inner) = fields::raw_object(feed, text, &fields, key)? else { continue };
+        found = true;
+        if depth < conversations::MAX_DEPTH {
             exchange(feed, to, text, inner, depth + 1)?;
+        } else if holds_messages(inner) {
+            feed.problem(text.line_of(inner), "records within records, too deep to be conversations")?;
         }
     }
-    Ok(())
+    if found { Ok(()) } else { conversations::no_messages(feed, &fields, text.line_of(raw)) }
 }
 
 fn holds_messages(raw: &RawValue) -> bool {

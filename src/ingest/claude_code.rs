@@ -12,8 +12,9 @@ use serde_json::value::RawValue;
 
 use super::event::{Event, Kind, Status};
 use super::feed::{Feed, Step};
-use super::json::{self, array_at, content_text, part_text, str_at};
-use super::messages;
+use super::fields::{self, present};
+use super::json::{self, str_at};
+use super::messages::{self, Content, Part};
 use super::records::{self, Text};
 use super::source::Source;
 use super::transcript::{Outcome, Transcript};
@@ -28,18 +29,20 @@ struct Record {
     /// Of a sub-agent; `Some` with an empty name where the log marks it without naming it.
     agent: Option<String>,
     ts: Option<String>,
+    /// Is it a user's, or what stands in for one: the results of calls?
+    user: bool,
     /// The message, of user and assistant records only.
     message: Option<Value>,
 }
 
 pub(super) fn read(feed: &mut Feed<'_>, source: Source) -> Step {
     let mut log = Vec::new();
-    let mut known = HashSet::new();
+    let mut known = HashMap::new();
     let done = records::for_each(feed, source, |feed, text, raw| {
-        if let Some(lines) = records::fields(raw).get("loglines").filter(|raw| records::is_array(raw)) {
-            return records::elements(lines)
-                .into_iter()
-                .try_for_each(|raw| add(feed, &mut log, &mut known, text, raw));
+        let fields = records::fields(raw);
+        if fields.contains_key("loglines") {
+            let lines = fields::raw_array(feed, text, &fields, "loglines")?.unwrap_or_default();
+            return lines.into_iter().try_for_each(|raw| add(feed, &mut log, &mut known, text, raw));
         }
         add(feed, &mut log, &mut known, text, raw)
     });
@@ -51,7 +54,7 @@ pub(super) fn read(feed: &mut Feed<'_>, source: Source) -> Step {
 fn add(
     feed: &mut Feed<'_>,
     log: &mut Vec<Record>,
-    known: &mut HashSet<String>,
+    known: &mut HashMap<String, u64>,
     text: &Text<'_>,
     raw: &RawValue,
 ) -> Step {
@@ -60,59 +63,70 @@ fn add(
     if !value.is_object() {
         return feed.problem(line, format!("record is {}, expected an object", json::kind(&value)));
     }
-    let owned = |key| str_at(&value, key).map(str::to_owned);
-    let uuid = owned("uuid");
-    if let Some(uuid) = &uuid
-        && !known.insert(uuid.clone())
-    {
-        // Resumed sessions begin with a copy of what they resume.
-        feed.skip("record that is there twice (same `uuid`)");
-        return Ok(());
+    let mut names = [const { None }; 5];
+    for (key, name) in ["uuid", "parentUuid", "sessionId", "timestamp", "agentId"].iter().zip(&mut names) {
+        *name = fields::name(feed, line, &value, key)?;
     }
-    let kind = str_at(&value, "type").unwrap_or("untyped");
-    let flagged = |key| value.get(key).and_then(Value::as_bool) == Some(true);
-    let is_message = match kind {
-        "user" | "assistant" if flagged("isCompactSummary") => {
+    let [uuid, parent_uuid, session, ts, agent] = names;
+    let side = fields::flag(feed, line, &value, "isSidechain")?.unwrap_or(false);
+    let summary = fields::flag(feed, line, &value, "isCompactSummary")?.unwrap_or(false);
+    if let Some(uuid) = &uuid {
+        let content = json::hash(value.get("message"));
+        match known.insert(uuid.clone(), content) {
+            // Resumed sessions begin with a copy of what they resume.
+            Some(first) if first == content => {
+                feed.skip("record that is there twice (same `uuid`)");
+                return Ok(());
+            }
+            Some(_) => {
+                let found = format!("another record with `uuid` `{uuid}`, whose message is not the same");
+                feed.problem_help(line, found, "both are read")?;
+            }
+            None => {}
+        }
+    }
+    let is_message = match fields::text(feed, line, &value, "type")? {
+        Some("user" | "assistant") if summary => {
             feed.skip("summary of a compacted conversation");
             false
         }
-        "user" | "assistant" => true,
-        // Another format's message would be left out without a word.
-        "untyped" if value.get("role").is_some() || value.get("tool").is_some() => {
-            return feed.problem(
-                line,
-                "a message or event of another format among session records: read such a file on its own",
-            );
-        }
-        _ => {
+        Some("user" | "assistant") => true,
+        Some(kind) => {
             feed.skip(&format!("`{kind}` record"));
             false
         }
+        None => {
+            // A message of another form, say: it may hold calls.
+            if present(&value, "type").is_none() {
+                feed.problem(line, "record without `type`, expected user, assistant or the name of another")?;
+            }
+            false
+        }
     };
-    if is_message && !value.get("message").is_some_and(Value::is_object) {
-        feed.problem(line, format!("`{kind}` record without a `message` object"))?;
+    let message = fields::object(feed, line, &value, "message")?;
+    if is_message && present(&value, "message").is_none() {
+        feed.problem(line, "record without `message`")?;
     }
-    let agent = owned("agentId").filter(|_| flagged("isSidechain") || in_subagents(feed.path()));
+    let agent = agent.filter(|_| side || in_subagents(feed.path()));
     let agent = agent.or_else(|| {
         if in_subagents(feed.path()) {
             let stem = feed.path().file_stem()?.to_string_lossy();
             Some(stem.strip_prefix("agent-").unwrap_or(&stem).to_owned())
         } else {
-            flagged("isSidechain").then(String::new)
+            side.then(String::new)
         }
     });
+    let is_message = is_message && message.is_object();
     log.push(Record {
         line,
         uuid,
         parent: None,
-        parent_uuid: owned("parentUuid"),
-        session: owned("sessionId"),
+        user: str_at(&value, "type") == Some("user"),
+        parent_uuid,
+        session,
         agent,
-        ts: owned("timestamp"),
-        message: value
-            .get_mut("message")
-            .map(Value::take)
-            .filter(|message| is_message && message.is_object()),
+        ts,
+        message: value.get_mut("message").map(Value::take).filter(|_| is_message),
     });
     Ok(())
 }
@@ -185,7 +199,7 @@ fn live(log: &[Record], roots: &[usize]) -> Vec<bool> {
         if let Some(id) = str_at(message, "id") {
             same_message.entry((roots[index], id)).or_default().push(index);
         }
-        for block in array_at(message, "content") {
+        for block in messages::blocks(message) {
             if let Some(id) = str_at(block, "tool_use_id") {
                 results.entry((roots[index], id)).or_default().push(index);
             }
@@ -201,7 +215,7 @@ fn live(log: &[Record], roots: &[usize]) -> Vec<bool> {
         if let Some(others) = str_at(message, "id").and_then(|id| same_message.get(&(roots[index], id))) {
             work.extend(others);
         }
-        for block in array_at(message, "content") {
+        for block in messages::blocks(message) {
             if let Some(others) = str_at(block, "id").and_then(|id| results.get(&(roots[index], id))) {
                 work.extend(others);
             }
@@ -211,7 +225,7 @@ fn live(log: &[Record], roots: &[usize]) -> Vec<bool> {
 }
 
 fn only_results(message: &Value) -> bool {
-    let blocks = array_at(message, "content");
+    let blocks = messages::blocks(message);
     !blocks.is_empty() && blocks.iter().all(|block| block.get("tool_use_id").is_some())
 }
 
@@ -309,75 +323,78 @@ fn emit(feed: &mut Feed<'_>, log: Vec<Record>) -> Step {
 }
 
 fn message_blocks(feed: &mut Feed<'_>, to: &mut Session, record: &Record, message: &Value) -> Step {
-    let Record { line, ts, .. } = record;
-    let content = message.get("content").unwrap_or(&Value::Null);
-    json::check_content(feed, content, *line)?;
-    if str_at(message, "role") == Some("user") {
-        for block in array_at(message, "content") {
-            if str_at(block, "type").is_some_and(|kind| kind.ends_with("tool_result")) {
-                result(feed, to, block, *line)?;
-            }
+    let Record { line, ts, user, .. } = record;
+    match fields::text(feed, *line, message, "role")? {
+        Some(role) if role != if *user { "user" } else { "assistant" } => {
+            return feed
+                .problem(*line, format!("message of role `{role}`, expected that of the record's type"));
         }
-        to.transcript.message(feed, Kind::User, content_text(content), ts.clone(), *line);
-        return Ok(());
+        _ => {}
     }
-    let blocks = match content {
-        Value::Array(blocks) => blocks.as_slice(),
-        _ => std::slice::from_ref(content),
-    };
+    if *user {
+        return user_blocks(feed, to, record, message);
+    }
+    let parts = messages::parts(feed, message, *line)?;
     // A message without an id is all on this line.
     let mut own = None;
-    let (group, text) = match str_at(message, "id") {
-        Some(id) => {
-            to.messages.entry(id.to_owned()).or_insert_with(|| (to.transcript.new_group(), String::new()))
-        }
+    let (group, text) = match fields::name(feed, *line, message, "id")? {
+        Some(id) => to.messages.entry(id).or_insert_with(|| (to.transcript.new_group(), String::new())),
         None => own.insert((to.transcript.new_group(), String::new())),
     };
     let mut results = Vec::new();
-    for block in blocks {
-        if let Some(part) = part_text(block) {
-            if !part.trim().is_empty() {
-                if !text.is_empty() {
-                    text.push('\n');
+    for part in parts {
+        let (kind, block) = match part {
+            Part::Text(part) => {
+                if !part.trim().is_empty() {
+                    if !text.is_empty() {
+                        text.push('\n');
+                    }
+                    text.push_str(part);
                 }
-                text.push_str(part);
+                to.transcript.message(feed, Kind::Assistant, part.to_owned(), ts.clone(), *line);
+                continue;
             }
-            to.transcript.message(feed, Kind::Assistant, part.to_owned(), ts.clone(), *line);
-            continue;
-        }
-        match str_at(block, "type") {
-            Some(kind @ ("tool_use" | "server_tool_use" | "mcp_tool_use")) => {
-                let Some(tool) = str_at(block, "name") else {
-                    feed.problem(*line, format!("`{kind}` block without `name`"))?;
-                    continue;
-                };
-                let event = Event {
-                    tool: tool.to_owned(),
-                    args: block.get("input").cloned().unwrap_or_default(),
-                    text: text.clone(),
-                    ts: ts.clone(),
-                    ..Event::default()
-                };
-                to.transcript.call(feed, str_at(block, "id"), *group, event, *line);
+            Part::Other(kind, block) => (kind, block),
+        };
+        match kind {
+            kind if messages::is_call(kind) => {
+                let Some((tool, args, id)) = messages::called(feed, kind, block, *line)? else { continue };
+                let event = Event { tool, args, text: text.clone(), ts: ts.clone(), ..Event::default() };
+                to.transcript.call(feed, id.as_deref(), *group, event, *line);
             }
-            Some(kind) if kind.ends_with("tool_result") => results.push(block),
-            Some(kind) => feed.skip(&format!("`{kind}` block")),
-            // What is no object has been reported.
-            None if block.is_object() => feed.problem(*line, "a block of `content` has no `type`")?,
-            None => {}
+            kind if kind.ends_with("tool_result") => results.push(block),
+            kind => feed.skip(&format!("`{kind}` block")),
         }
     }
     results.into_iter().try_for_each(|block| result(feed, to, block, *line))
 }
 
+/// What a user says, and the results of calls.
+fn user_blocks(feed: &mut Feed<'_>, to: &mut Session, record: &Record, message: &Value) -> Step {
+    let Record { line, ts, .. } = record;
+    let content = Content::read(feed, message, *line)?;
+    for (kind, block) in content.others {
+        match kind {
+            kind if messages::is_call(kind) => {
+                let found = format!("`{kind}` block in a message of role `user`, expected role `assistant`");
+                feed.problem(*line, found)?;
+            }
+            kind if kind.ends_with("tool_result") => result(feed, to, block, *line)?,
+            kind => feed.skip(&format!("`{kind}` block")),
+        }
+    }
+    to.transcript.message(feed, Kind::User, content.text, ts.clone(), *line);
+    Ok(())
+}
+
 fn result(feed: &mut Feed<'_>, to: &mut Session, block: &Value, line: Option<u32>) -> Step {
-    let Some(id) = str_at(block, "tool_use_id") else {
+    let Some(id) = fields::name(feed, line, block, "tool_use_id")? else {
         return feed.problem(line, "`tool_result` block without `tool_use_id`");
     };
-    let Outcome { result, mut status } = messages::block_outcome(feed, block);
+    let Outcome { result, mut status } = messages::block_outcome(feed, block, line)?;
     // Nobody knows how far an interrupted call got.
     if json::text(&result).starts_with("[Request interrupted by user") {
         status = Status::Unknown;
     }
-    to.transcript.result(feed, id, None, Outcome { result, status }, line)
+    to.transcript.result(feed, &id, None, Outcome { result, status }, line)
 }

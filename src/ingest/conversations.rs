@@ -1,11 +1,11 @@
 //! Conversations in their containers: an array of messages, an object around it, one message per line.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
 use super::feed::{Feed, Step};
-use super::json;
+use super::fields::{self, RawFields};
 use super::records::{self, Text};
 use super::transcript::Transcript;
 
@@ -65,7 +65,7 @@ impl Conversations {
     ) -> Step {
         let session = session.unwrap_or_else(|| self.next_name(feed));
         let mut transcript = Transcript::new(session);
-        add_all(feed, &mut transcript, text, messages, add)?;
+        add_all(feed, &mut transcript, text, "messages", messages, add)?;
         transcript.finish(feed);
         Ok(())
     }
@@ -78,16 +78,17 @@ impl Conversations {
     }
 }
 
-/// Adds every element of an array of messages.
+/// Adds every element of an array of messages, which stands under `key`.
 pub(super) fn add_all(
     feed: &mut Feed<'_>,
     to: &mut Transcript,
     text: &Text<'_>,
+    key: &str,
     messages: &RawValue,
     add: AddItem,
 ) -> Step {
     if !records::is_array(messages) {
-        return feed.problem(text.line_of(messages), "messages are no array");
+        return fields::raw_wrong(feed, text, key, messages, "an array of messages");
     }
     for message in records::elements(messages) {
         let line = text.line_of(message);
@@ -98,17 +99,58 @@ pub(super) fn add_all(
     Ok(())
 }
 
-/// The session that an object names.
-pub(super) fn session_of(fields: &BTreeMap<String, &RawValue>) -> Option<String> {
-    SESSIONS.iter().find_map(|key| name_in(fields, key))
+/// The messages of an object, with their key.
+pub(super) fn messages_of<'t>(
+    feed: &mut Feed<'_>,
+    text: &Text<'_>,
+    fields: &RawFields<'t>,
+) -> Step<Option<(&'static str, &'t RawValue)>> {
+    let mut found = MESSAGES.iter().filter_map(|key| Some((*key, *fields.get(*key)?)));
+    let first = found.next();
+    if let Some((key, raw)) = found.next() {
+        feed.problem(text.line_of(raw), format!("both `messages` and `{key}`: the first is read"))?;
+    }
+    Ok(first)
 }
 
-/// A string or number among the fields.
-pub(super) fn name_in(fields: &BTreeMap<String, &RawValue>, key: &str) -> Option<String> {
-    let raw = fields.get(key)?;
-    // An object of any size may stand there: do not read it for a name.
-    if records::is_object(raw) || records::is_array(raw) {
-        return None;
+/// Keys of plain events and of calls in other forms.
+const CALLS: &[&str] = &[
+    "tool",
+    "tool_name",
+    "activity",
+    "props",
+    "phase",
+    "tool_calls",
+    "function_call",
+    "content",
+    "arguments",
+];
+
+/// A record without messages is left out and counted; one that may be a call must not be hidden from the rules.
+pub(super) fn no_messages(feed: &mut Feed<'_>, fields: &RawFields<'_>, line: Option<u32>) -> Step {
+    match CALLS.iter().find(|key| fields::raw_present(fields, key).is_some()) {
+        Some(key) => feed.problem_help(
+            line,
+            format!("record with `{key}` that is no message, expected `role`, or an object with `messages`"),
+            "events of another kind among messages must be in a file of their own",
+        ),
+        None => {
+            feed.skip("record without messages");
+            Ok(())
+        }
     }
-    json::name(&serde_json::from_str(raw.get()).ok()?)
+}
+
+/// The session that an object names.
+pub(super) fn session_of(
+    feed: &mut Feed<'_>,
+    text: &Text<'_>,
+    fields: &RawFields<'_>,
+) -> Step<Option<String>> {
+    for key in SESSIONS {
+        if let Some(name) = fields::raw_name(feed, text, fields, key)? {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
 }

@@ -54,7 +54,8 @@ pub(super) fn read(feed: &mut Feed<'_>, mut source: Source) -> Step {
             .enumerate()
             .map(|(index, name)| {
                 let name = if index == 0 { name.strip_prefix(b"\xef\xbb\xbf").unwrap_or(name) } else { name };
-                String::from_utf8_lossy(name).trim().to_owned()
+                let name = String::from_utf8_lossy(name).trim().to_owned();
+                if name.is_empty() { format!("#{}", index + 1) } else { name }
             })
             .collect(),
         Err(error) => return table_error(feed, error),
@@ -107,6 +108,21 @@ struct Columns {
 impl Columns {
     /// `None` (and a problem) if a column that is needed is not there.
     fn find(feed: &mut Feed<'_>, header: &[String]) -> Step<Option<Columns>> {
+        let mut twice: Vec<&str> = Vec::new();
+        for (index, column) in header.iter().enumerate() {
+            if header[..index].contains(column) && !twice.contains(&column.as_str()) {
+                twice.push(column);
+            }
+        }
+        if !twice.is_empty() {
+            let message = format!("column `{}` is there twice in the header", twice.join("`, `"));
+            feed.problem_help(
+                Some(1),
+                message,
+                "the table is not read: give every column a name of its own",
+            )?;
+            return Ok(None);
+        }
         let position = |name: &str| header.iter().position(|column| column.eq_ignore_ascii_case(name));
         let first = |known: &[&str]| known.iter().find_map(|name| position(name));
         let options = feed.options;
@@ -126,13 +142,6 @@ impl Columns {
         if !missing.is_empty() {
             feed.problem_help(Some(1), format!("no column {} in the header", missing.join(", ")), &has)?;
             return Ok(None);
-        }
-        let twice = (1..header.len()).filter(|&i| {
-            header.get(..i).is_some_and(|before| !header[i].is_empty() && before.contains(&header[i]))
-        });
-        for column in twice {
-            let message = format!("column `{}` is twice in the header: which one counts?", header[column]);
-            feed.problem(Some(1), message)?;
         }
         let Some(tool) = tool else {
             let message =

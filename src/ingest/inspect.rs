@@ -5,12 +5,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use super::event::{Event, Kind, Status};
 use super::feed::{Feed, Step};
-use super::json::{self, array_at, content_text, str_at};
+use super::fields;
+use super::json::{self, array_at, str_at};
 use super::messages::{self, tool_outcome};
 use super::records::{self, Text};
 use super::source::Source;
@@ -22,7 +23,7 @@ pub(super) fn read(feed: &mut Feed<'_>, mut source: Source) -> Step {
         return archive(feed, source);
     }
     records::for_each(feed, source, |feed, text, raw| {
-        let log = log_name(raw);
+        let log = log_name(feed, text, raw)?;
         record(feed, text, raw, log.as_deref())
     })
 }
@@ -39,8 +40,15 @@ fn archive(feed: &mut Feed<'_>, mut source: Source) -> Step {
     let mut log = None;
     for name in ["header.json", "_journal/start.json"] {
         let header = entries.iter().find(|entry| entry.name == name);
-        if let Some(Ok(header)) = header.map(|header| header.read(feed.options.max_bytes)) {
-            log = log.or(serde_json::from_slice::<&RawValue>(&header).ok().and_then(log_name));
+        match header.map(|header| header.read(feed.options.max_bytes)) {
+            None => {}
+            Some(Ok(header)) => match serde_json::from_slice::<&RawValue>(&header) {
+                Ok(header) => log = log.or(log_name(feed, &Text::nowhere(), header)?),
+                Err(error) => {
+                    feed.problem_help(None, format!("`{name}`: {}", json::error_text(&error)), CONVERT)?;
+                }
+            },
+            Some(Err(message)) => feed.problem_help(None, message, CONVERT)?,
         }
     }
     for entry in entries {
@@ -61,7 +69,10 @@ fn archive(feed: &mut Feed<'_>, mut source: Source) -> Step {
         };
         match serde_json::from_str::<&RawValue>(&text) {
             // Lines within the archive's files would mislead: they are no lines of the file that was given.
-            Ok(raw) => record(feed, &Text::nowhere(), raw, log.as_deref())?,
+            Ok(raw) => {
+                records::report_twice(feed, &Text::nowhere(), raw)?;
+                record(feed, &Text::nowhere(), raw, log.as_deref())?;
+            }
             Err(error) => {
                 let message = format!("`{}`: {}", entry.name, json::error_text(&error));
                 feed.problem_help(None, message, CONVERT)?;
@@ -72,14 +83,18 @@ fn archive(feed: &mut Feed<'_>, mut source: Source) -> Step {
 }
 
 /// What tells a log from others: the id of the evaluation.
-fn log_name(raw: &RawValue) -> Option<String> {
-    let eval = serde_json::from_str::<Value>(records::fields(raw).get("eval")?.get()).ok()?;
-    let task = || json::name_of(&eval, &["task_id", "task"]);
-    str_at(&eval, "eval_id").map(str::to_owned).or_else(|| match (str_at(&eval, "run_id"), task()) {
+fn log_name(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue) -> Step<Option<String>> {
+    let fields = records::fields(raw);
+    let Some(eval) = fields::raw_object(feed, text, &fields, "eval")? else { return Ok(None) };
+    let line = text.line_of(eval);
+    let Some(eval) = records::value(feed, text, eval)? else { return Ok(None) };
+    let id = fields::name(feed, line, &eval, "eval_id")?;
+    let run = fields::name(feed, line, &eval, "run_id")?;
+    let task = fields::name_of(feed, line, &eval, &["task_id", "task"])?;
+    Ok(id.or_else(|| match (run, task) {
         (Some(run), Some(task)) => Some(format!("{run}/{task}")),
-        (Some(run), None) => Some(run.to_owned()),
-        (None, task) => task,
-    })
+        (run, task) => run.or(task),
+    }))
 }
 
 /// A log, a sample, or a bare timeline.
@@ -89,11 +104,9 @@ fn record(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str
             .problem(text.line_of(raw), "record is no object, expected an evaluation log or a sample");
     }
     let fields = records::fields(raw);
-    if let Some(other) = fields.get("samples").filter(|raw| !records::is_array(raw) && raw.get() != "null") {
-        feed.problem(text.line_of(other), "`samples` is no array")?;
-    }
-    if let Some(samples) = fields.get("samples").filter(|raw| records::is_array(raw)) {
-        return records::elements(samples).into_iter().try_for_each(|raw| sample(feed, text, raw, log));
+    if fields::raw_present(&fields, "samples").is_some() {
+        let samples = fields::raw_array(feed, text, &fields, "samples")?.unwrap_or_default();
+        return samples.into_iter().try_for_each(|raw| sample(feed, text, raw, log));
     }
     if fields.contains_key("messages") || fields.contains_key("events") {
         return sample(feed, text, raw, log);
@@ -107,36 +120,39 @@ fn record(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str
 
 fn sample(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str>) -> Step {
     if !records::is_object(raw) {
-        return feed.problem(text.line_of(raw), "sample is no object");
+        let found = format!("sample is {}, expected an object", records::kind(raw));
+        return feed.problem(text.line_of(raw), found);
     }
     let fields = records::fields(raw);
-    let name = |key: &str| {
-        let value = serde_json::from_str::<Value>(fields.get(key)?.get()).ok()?;
-        json::name(&value)
-    };
+    let id = fields::raw_name(feed, text, &fields, "id")?;
+    let epoch = fields::raw_name(feed, text, &fields, "epoch")?;
     let log = log.unwrap_or_else(|| feed.session());
-    let session = match (name("id"), name("epoch")) {
+    let session = match (id, epoch) {
         (Some(id), Some(epoch)) => format!("{log}/{id}/{epoch}"),
         (Some(id), None) => format!("{log}/{id}"),
         (None, _) => log.to_owned(),
     };
-    let attachments: Map<String, Value> =
-        fields.get("attachments").and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    let attachments = match fields::raw_object(feed, text, &fields, "attachments")? {
+        Some(raw) => records::value(feed, text, raw)?.unwrap_or_default(),
+        None => Value::Null,
+    };
+    if ["messages", "events"].iter().all(|key| fields::raw_present(&fields, key).is_none()) {
+        return feed.problem(text.line_of(raw), "sample without `messages` and `events`");
+    }
     let mut parts: [Vec<(Value, Option<u32>)>; 2] = [Vec::new(), Vec::new()];
     for (key, part) in ["messages", "events"].into_iter().zip(&mut parts) {
-        let list = fields.get(key).filter(|raw| raw.get() != "null");
-        if let Some(other) = list.filter(|raw| !records::is_array(raw)) {
-            feed.problem(text.line_of(other), format!("`{key}` of a sample is no array"))?;
-        }
-        for raw in list.map_or_else(Vec::new, |raw| records::elements(raw)) {
+        for raw in fields::raw_array(feed, text, &fields, key)?.unwrap_or_default() {
             let line = text.line_of(raw);
-            if let Some(mut value) = records::value(feed, text, raw)? {
-                if key == "events" {
-                    check_event(feed, &value, line)?;
-                }
-                resolve(&mut value, &attachments);
-                part.push((value, line));
+            let Some(mut value) = records::value(feed, text, raw)? else { continue };
+            let mut missing = Vec::new();
+            resolve(&mut value, &attachments, &mut missing);
+            for name in missing {
+                feed.problem(line, format!("attachment `{name}` is not in the sample's `attachments`"))?;
             }
+            if key == "events" {
+                check_event(feed, &value, line)?;
+            }
+            part.push((value, line));
         }
     }
     let [messages, events] = parts;
@@ -156,30 +172,52 @@ fn sample(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str
     Ok(())
 }
 
-/// Reports an event whose kind or id is no text: beside messages it would be passed over.
+/// Puts long texts back where a reference to them stands; those that are not there are listed.
+fn resolve(value: &mut Value, attachments: &Value, missing: &mut Vec<String>) {
+    match value {
+        Value::String(text) => {
+            if let Some(name) = text.strip_prefix("attachment://") {
+                match attachments.get(name) {
+                    Some(whole) => *value = whole.clone(),
+                    None => missing.push(name.to_owned()),
+                }
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|value| resolve(value, attachments, missing)),
+        Value::Object(map) => map.values_mut().for_each(|value| resolve(value, attachments, missing)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Reports what is wrong with an event, whether it will be read for its call or only for a refusal.
 fn check_event(feed: &mut Feed<'_>, event: &Value, line: Option<u32>) -> Step {
     if !event.is_object() {
         return feed.problem(line, format!("event is {}, expected an object", json::kind(event)));
     }
-    for key in ["event", "id"] {
-        if let Some(other) = event.get(key).filter(|value| !value.is_string() && !value.is_null()) {
-            feed.problem(line, format!("`{key}` of an event is {}, expected a string", json::kind(other)))?;
-        }
-    }
-    Ok(())
-}
-
-/// Puts long texts back where a reference to them stands.
-fn resolve(value: &mut Value, attachments: &Map<String, Value>) {
-    match value {
-        Value::String(text) => {
-            if let Some(whole) = text.strip_prefix("attachment://").and_then(|hash| attachments.get(hash)) {
-                *value = whole.clone();
+    match fields::text(feed, line, event, "event")? {
+        Some("tool") => {
+            fields::text(feed, line, event, "id")?;
+            if fields::text(feed, line, event, "function")?.is_none() {
+                feed.problem(line, "tool event without `function`")?;
             }
+            // Older logs put what a tool does itself (a sub-agent's calls) into its event.
+            let inner = fields::array(feed, line, event, "events")?;
+            inner.iter().try_for_each(|event| check_event(feed, event, line))
         }
-        Value::Array(list) => list.iter_mut().for_each(|value| resolve(value, attachments)),
-        Value::Object(map) => map.values_mut().for_each(|value| resolve(value, attachments)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Some("approval") => {
+            match fields::text(feed, line, event, "decision")? {
+                Some("approve" | "modify" | "reject" | "escalate" | "terminate") => {}
+                Some(other) => feed.problem(line, format!("approval with unknown decision `{other}`"))?,
+                None => feed.problem(line, "approval without `decision`")?,
+            }
+            let call = fields::object(feed, line, event, "call")?;
+            fields::text(feed, line, call, "id")?;
+            fields::text(feed, line, call, "function")?;
+            Ok(())
+        }
+        Some(_) => Ok(()),
+        None if fields::present(event, "event").is_some() => Ok(()),
+        None => feed.problem(line, "event without `event`, the name of its kind"),
     }
 }
 
@@ -209,7 +247,7 @@ fn conversation(
     let mut done = Ok(());
     for (message, line) in messages {
         let mut message = message.clone();
-        for call in message.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
+        for call in array_at(&message, "tool_calls") {
             known.extend(str_at(call, "id").map(str::to_owned));
         }
         let id = str_at(&message, "tool_call_id").map(str::to_owned);
@@ -234,10 +272,10 @@ fn conversation(
             (Some(id), Some(tool)) if transcript.open_calls(id) == 0 => {
                 known.insert(id.clone());
                 let content = message.get("content").unwrap_or(&Value::Null);
-                let outcome = tool_outcome(feed, &message, content);
-                let args = event.and_then(|event| event.get("arguments")).cloned().unwrap_or_default();
-                transcript.orphan(feed, tool, args, outcome, *line);
-                Ok(())
+                tool_outcome(feed, &message, content, *line).map(|outcome| {
+                    let args = event.and_then(|event| event.get("arguments")).cloned().unwrap_or_default();
+                    transcript.orphan(feed, tool, args, outcome, *line);
+                })
             }
             _ => messages::add(feed, &mut transcript, &message, *line),
         };
@@ -278,16 +316,18 @@ fn timeline_event(
     known: &HashSet<String>,
     issued: &mut Issued,
 ) -> Step {
-    let ts = messages::time(event);
+    let ts = messages::time(feed, event, line)?;
     match str_at(event, "event") {
         Some("model") => {
-            let output = event.get("output").unwrap_or(&Value::Null);
-            let choices = json::list_at(feed, output, "choices", line)?;
-            if let Some(message) = choices.first().and_then(|choice| choice.get("message")) {
-                let text = content_text(message.get("content").unwrap_or(&Value::Null));
+            let output = fields::object(feed, line, event, "output")?;
+            if let Some(choice) = fields::objects(feed, line, output, "choices")?.first() {
+                let message = fields::object(feed, line, choice, "message")?;
+                let text = messages::Content::read(feed, message, line)?.text;
                 let group = to.new_group();
-                for id in array_at(message, "tool_calls").iter().filter_map(|call| str_at(call, "id")) {
-                    issued.insert(id.to_owned(), (group, text.clone()));
+                for call in fields::objects(feed, line, message, "tool_calls")? {
+                    if let Some(id) = fields::text(feed, line, call, "id")? {
+                        issued.insert(id.to_owned(), (group, text.clone()));
+                    }
                 }
             }
             // Beside a conversation the model's turns are there already.
@@ -306,8 +346,7 @@ fn timeline_event(
             if !known.contains(id) {
                 tool_event(feed, to, event, ts, line, issued)?;
             }
-            // Older logs put what a tool does itself (a sub-agent's calls) into its event.
-            for inner in json::list_at(feed, event, "events", line)? {
+            for inner in array_at(event, "events") {
                 timeline_event(feed, to, inner, line, known, issued)?;
             }
         }
@@ -336,7 +375,8 @@ fn timeline_event(
             }
         }
         Some(kind) => feed.skip(&format!("`{kind}` event")),
-        None => feed.problem(line, "event without `event`, the name of its kind")?,
+        // Reported when it was checked.
+        None => {}
     }
     Ok(())
 }
@@ -349,21 +389,24 @@ fn tool_event(
     line: Option<u32>,
     issued: &Issued,
 ) -> Step {
-    let Some(tool) = str_at(event, "function") else {
-        return feed.problem(line, "tool event without `function`");
-    };
+    // Without one it was reported when it was checked.
+    let Some(tool) = str_at(event, "function") else { return Ok(()) };
     let id = str_at(event, "id").unwrap_or_default();
-    let mut outcome = tool_outcome(feed, event, event.get("result").unwrap_or(&Value::Null));
-    let flagged = |key| event.get(key).and_then(Value::as_bool) == Some(true);
+    let mut outcome = tool_outcome(feed, event, event.get("result").unwrap_or(&Value::Null), line)?;
+    let pending = fields::flag(feed, line, event, "pending")?.unwrap_or(false);
+    let failed = fields::flag(feed, line, event, "failed")?.unwrap_or(false);
     // Inspect has a place for errors: a text that looks like one is none.
-    outcome.status =
-        match outcome.status {
-            _ if flagged("pending") => Status::Unknown,
-            Status::Ok | Status::Error | Status::Unknown if !json::has(event, "error") => {
-                if flagged("failed") { Status::Error } else { Status::Ok }
+    outcome.status = match outcome.status {
+        _ if pending => Status::Unknown,
+        Status::Ok | Status::Error | Status::Unknown if !json::has(event, "error") => {
+            if failed {
+                Status::Error
+            } else {
+                Status::Ok
             }
-            status => status,
-        };
+        }
+        status => status,
+    };
     if let Some(refused) = to.take_open(id) {
         outcome.status = Status::Denied;
         to.settle(refused, outcome);

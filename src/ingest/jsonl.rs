@@ -5,9 +5,11 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
+use std::num::NonZeroU32;
 
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::event::{Batch, Event, Kind, Status};
@@ -32,13 +34,17 @@ struct Line {
     ts: Option<Name>,
     props: Option<Vec<String>>,
     batch: Option<Name>,
-    batch_size: Option<u32>,
+    batch_size: Option<NonZeroU32>,
     call_id: Option<Name>,
     // Names that process logs use, read where the ones above are missing.
     case: Option<Name>,
     activity: Option<String>,
     timestamp: Option<Name>,
     attrs: Option<Map<String, Value>>,
+    // What a chat message has: it is no event of this form, and may hold calls.
+    role: Option<de::IgnoredAny>,
+    messages: Option<de::IgnoredAny>,
+    tool_calls: Option<de::IgnoredAny>,
 }
 
 /// Fields that make a line an event.
@@ -116,45 +122,75 @@ impl<'de> Deserialize<'de> for Failure {
 
 pub(super) fn read(feed: &mut Feed<'_>, mut source: Source) -> Step {
     let mut sessions = Sessions::default();
-    let done = lines(feed, &mut source, &mut sessions);
+    let done = if is_document(source.peek()?) {
+        records::for_each_value(feed, source, |feed, text, raw| {
+            let elements = if records::is_array(raw) { records::elements(raw) } else { vec![raw] };
+            elements
+                .into_iter()
+                .try_for_each(|raw| line(feed, &mut sessions, raw.get(), text.line_of(raw).unwrap_or(1)))
+        })
+    } else {
+        lines(feed, &mut source, &mut sessions)
+    };
     sessions.finish(feed);
     done
+}
+
+/// Does a document start like this, which an editor or a program has indented or put into an array? Lines are read
+/// as a document where it looks like one and is none, but then the file is held in memory.
+fn is_document(head: &[u8]) -> bool {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let end = memchr::memchr(b'\n', head);
+    let first = head[..end.unwrap_or(head.len())].trim_ascii_end();
+    // A line longer than what is looked at is one of many, or a document of one line, which is read as a line.
+    end.is_some()
+        && (first.starts_with(b"[") || matches!(first.last(), Some(b'{' | b'[' | b',')))
+        && serde_json::from_slice::<&RawValue>(first).is_err()
 }
 
 fn lines(feed: &mut Feed<'_>, source: &mut Source, sessions: &mut Sessions) -> Step {
     let mut bytes = Vec::new();
     while let Some(number) = source.next_line(&mut bytes, feed)? {
-        let text = match std::str::from_utf8(&bytes) {
-            Ok(text) => text,
-            Err(error) => {
-                feed.report(records::not_utf8(feed, number, &error))?;
-                continue;
-            }
-        };
-        let line = match serde_json::from_str::<Line>(text) {
-            // serde would take an array for the fields in their order.
-            Ok(_) if !text.trim_start().starts_with('{') => {
-                feed.problem(Some(number), not_an_object(text))?;
-                continue;
-            }
-            Ok(line) => line,
-            Err(error) if !error.is_data() => {
-                feed.report(records::broken(feed, &error, number - 1))?;
-                continue;
-            }
-            Err(_) => match careful(text) {
-                Ok(line) => line,
-                Err(message) => {
-                    feed.problem(Some(number), message)?;
-                    continue;
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => match array_of_objects(text) {
+                Some(events) => {
+                    events.into_iter().try_for_each(|raw| line(feed, sessions, raw.get(), number))?;
                 }
+                None => line(feed, sessions, text, number)?,
             },
-        };
-        if let Err(problem) = event(feed, sessions, line, number, text) {
-            feed.report(problem)?;
+            Err(error) => feed.report(records::not_utf8(feed, number, &error))?,
         }
     }
     Ok(())
+}
+
+/// The elements of a line that is an array of objects.
+fn array_of_objects(text: &str) -> Option<Vec<&RawValue>> {
+    if !text.trim_start().starts_with('[') {
+        return None;
+    }
+    let elements: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+    elements.iter().any(|raw| records::is_object(raw)).then_some(elements)
+}
+
+/// The text of one event, which starts on line `number`.
+fn line(feed: &mut Feed<'_>, sessions: &mut Sessions, text: &str, number: u32) -> Step {
+    let line = match serde_json::from_str::<Line>(text) {
+        // serde would take an array for the fields in their order.
+        Ok(_) if !text.trim_start().starts_with('{') => {
+            return feed.problem(Some(number), not_an_object(text));
+        }
+        Ok(line) => line,
+        Err(error) if !error.is_data() => return feed.report(records::broken(feed, &error, number - 1)),
+        Err(_) => match careful(text) {
+            Ok(line) => line,
+            Err(message) => return feed.problem(Some(number), message),
+        },
+    };
+    match event(feed, sessions, line, number, text) {
+        Ok(()) => Ok(()),
+        Err(problem) => feed.report(problem),
+    }
 }
 
 /// Reads a line that does not fit [`Line`]: either only in fields that do not matter, or all its mistakes come back.
@@ -187,12 +223,15 @@ fn careful(text: &str) -> Result<Line, String> {
         ts: field(&map, "ts", "a string or a number", &mut mistakes),
         props: field(&map, "props", "an array of strings", &mut mistakes),
         batch: field(&map, "batch", "a string or a number", &mut mistakes),
-        batch_size: field(&map, "batch_size", "a count", &mut mistakes),
+        batch_size: field(&map, "batch_size", "a whole number from 1", &mut mistakes),
         call_id: field(&map, "call_id", "a string or a number", &mut mistakes),
         case: unless(present("session"), || field(&map, "case", "a string or a number", &mut mistakes)),
         activity: unless(present("tool"), || field(&map, "activity", "a string", &mut mistakes)),
         timestamp: unless(present("ts"), || field(&map, "timestamp", "a string or a number", &mut mistakes)),
         attrs: unless(present("args"), || field(&map, "attrs", "an object", &mut mistakes)),
+        role: present("role").then_some(de::IgnoredAny),
+        messages: present("messages").then_some(de::IgnoredAny),
+        tool_calls: present("tool_calls").then_some(de::IgnoredAny),
     };
     if mistakes.is_empty() { Ok(line) } else { Err(mistakes.join("; ")) }
 }
@@ -277,6 +316,13 @@ fn event(
             "an event has some of `session`, `tool`, `args`, `result`, `kind`, `props`",
         ));
     }
+    let chat = line.role.is_some() || line.messages.is_some() || line.tool_calls.is_some();
+    if chat && line.tool.is_none() && line.activity.is_none() && line.kind.is_none() && line.props.is_none() {
+        return Err(problem(
+            "chat message among plain events".to_owned(),
+            "read messages from a file of their own, by `--format openai` or `--format anthropic`",
+        ));
+    }
     let kind = match line.kind.as_deref() {
         None | Some("call") => Kind::Call,
         Some("user") => Kind::User,
@@ -349,7 +395,7 @@ fn event(
     let extra = Extra {
         call: line.call_id.map(|id| id.0).zip(line.phase),
         batch: line.batch.map(|label| label.0),
-        batch_size: line.batch_size.map(|size| size.max(1)),
+        batch_size: line.batch_size.map(NonZeroU32::get),
     };
     match sessions.add(feed, event, extra) {
         Some(message) => Err(problem(message, "give every call an id of its own, and one outcome")),
@@ -387,6 +433,10 @@ struct State {
     batches: u32,
     /// Calls that were requested and have their outcome.
     answered: HashSet<String>,
+    /// Calls of which only the outcome was there so far.
+    outcome_only: HashSet<String>,
+    /// Have there been requests?
+    requests: bool,
 }
 
 struct Held {
@@ -433,13 +483,29 @@ impl State {
     /// Takes an event; what cannot be placed comes back as a problem.
     fn add(&mut self, mut event: Event, extra: Extra) -> Option<String> {
         let mut open = None;
+        let mut problem = None;
         if let Some((id, phase)) = extra.call {
             let requests = self.queue.iter().filter(|held| held.open.as_ref() == Some(&id)).count();
             match (phase.as_str(), requests) {
-                ("request", _) => open = Some(id),
-                // Logs that note outcomes only have no requests.
-                (_, 0) if !self.answered.contains(&id) => {}
-                (_, 0) => return Some(format!("another outcome of call `{id}`, which has one already")),
+                ("request", _) => {
+                    self.requests = true;
+                    if self.outcome_only.remove(&id) {
+                        problem =
+                            Some(format!("request of call `{id}` after its outcome: both are kept as calls"));
+                    }
+                    open = Some(id);
+                }
+                (_, 0) if self.answered.contains(&id) => {
+                    return Some(format!("another outcome of call `{id}`, which has one already"));
+                }
+                (_, 0) => {
+                    // Logs that note outcomes only have no requests.
+                    if self.requests {
+                        problem = Some(format!("outcome of call `{id}` without a request: kept as a call"));
+                    } else {
+                        self.outcome_only.insert(id);
+                    }
+                }
                 (_, 1) => {
                     self.outcome(&id, event);
                     self.answered.insert(id);
@@ -461,7 +527,7 @@ impl State {
             (label, size) => self.number(&mut event, label.unwrap_or_default(), size),
         };
         self.queue.push_back(Held { event, open, growing });
-        None
+        problem
     }
 
     /// Gives the open call `id` its outcome, and what only the outcome's line says.

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::event::{Event, Status};
 use super::feed::{Feed, Step};
-use super::json::{self, array_at, content_result, has, str_at, str_of};
+use super::fields::{self, present};
+use super::json::{self, content_result, str_at};
 use super::records;
 use super::source::Source;
 use super::transcript::{EventIndex, Outcome, Transcript, denied, judge};
@@ -44,16 +45,15 @@ impl Reader {
         if let Value::Array(batch) = record {
             return batch.iter().try_for_each(|message| self.message(feed, record, message, line));
         }
-        let message = ["msg", "message", "payload"]
-            .iter()
-            .find_map(|key| record.get(*key))
-            .filter(|message| message.is_object() || message.is_array())
-            .unwrap_or(record);
-        match message {
-            Value::Array(batch) => {
+        let wrapped = ["msg", "message", "payload"].iter().find_map(|key| Some((key, present(record, key)?)));
+        match wrapped {
+            // A bare message has none of these.
+            None => self.message(feed, record, record, line),
+            Some((_, Value::Array(batch))) => {
                 batch.iter().try_for_each(|message| self.message(feed, record, message, line))
             }
-            message => self.message(feed, record, message, line),
+            Some((_, message @ Value::Object(_))) => self.message(feed, record, message, line),
+            Some((key, other)) => fields::wrong(feed, line, key, other, "a JSON-RPC message"),
         }
     }
 
@@ -62,21 +62,23 @@ impl Reader {
         if !message.is_object() {
             return feed.problem(line, format!("message is {}, expected an object", json::kind(message)));
         }
-        let id = message.get("id").and_then(json::name);
-        let method = str_at(message, "method");
-        let response = method.is_none() && (has(message, "result") || has(message, "error"));
-        let at = self.session(feed, record, message);
-        let key = |id: String| (at, direction(record, response), id);
+        let id = fields::name(feed, line, message, "id")?;
+        let method = fields::text(feed, line, message, "method")?;
+        let answer = ["result", "error"].iter().any(|key| present(message, key).is_some());
+        let response = method.is_none() && answer;
+        let at = self.session(feed, record, message, line)?;
+        let direction = direction(feed, record, response, line)?;
+        let key = |id: String| (at, direction, id);
         match (method, id) {
             (Some("tools/call"), id) => {
-                let params = message.get("params").unwrap_or(&Value::Null);
+                let params = fields::object(feed, line, message, "params")?;
                 let Some(tool) = str_at(params, "name") else {
                     return feed.problem(line, "`tools/call` request without `params.name`");
                 };
                 let event = Event {
                     tool: tool.to_owned(),
                     args: params.get("arguments").cloned().unwrap_or_default(),
-                    ts: time(record),
+                    ts: fields::name_of(feed, line, record, &["t", "ts", "time", "timestamp"])?,
                     ..Event::default()
                 };
                 // Calls in flight together are a batch; the first one starts it.
@@ -119,7 +121,7 @@ impl Reader {
         self.open[key.0] -= calls.as_ref().map_or(0, Vec::len);
         match calls.as_deref() {
             Some([call]) => {
-                let outcome = outcome(feed, message);
+                let outcome = outcome(feed, message, line)?;
                 self.sessions[key.0].settle(*call, outcome);
                 Ok(())
             }
@@ -138,20 +140,32 @@ impl Reader {
     }
 
     /// The session of a message: the recorder's, else the connection, else the file's.
-    fn session(&mut self, feed: &Feed<'_>, record: &Value, message: &Value) -> usize {
-        let meta = || json::name_of(message.get("params")?.get("_meta")?, &["sessionId", "session_id"]);
-        let name = json::name_of(
-            record,
-            &["session", "session_id", "sessionId", "mcp-session-id", "Mcp-Session-Id"],
-        )
-        .or_else(|| {
-            let headers = record.get("headers")?;
-            json::name_of(headers, &["mcp-session-id", "Mcp-Session-Id"])
-        })
-        .or_else(meta)
-        .or_else(|| json::name_of(record, &["conn", "connection", "conn_id", "connection_id"]))
-        .unwrap_or_else(|| feed.session().to_owned());
-        match self.by_name.get(&name) {
+    fn session(
+        &mut self,
+        feed: &mut Feed<'_>,
+        record: &Value,
+        message: &Value,
+        line: Option<u32>,
+    ) -> Step<usize> {
+        const OWN: &[&str] = &["session", "session_id", "sessionId", "mcp-session-id", "Mcp-Session-Id"];
+        let headers = fields::object(feed, line, record, "headers")?;
+        // Parameters by position are not MCP's, but JSON-RPC's.
+        let params = message.get("params").filter(|params| params.is_object()).unwrap_or(&Value::Null);
+        let meta = fields::object(feed, line, params, "_meta")?;
+        let places: [(&Value, &[&str]); 4] = [
+            (record, OWN),
+            (headers, &["mcp-session-id", "Mcp-Session-Id"]),
+            (meta, &["sessionId", "session_id"]),
+            (record, &["conn", "connection", "conn_id", "connection_id"]),
+        ];
+        let mut name = None;
+        for (holder, keys) in places {
+            if name.is_none() {
+                name = fields::name_of(feed, line, holder, keys)?;
+            }
+        }
+        let name = name.unwrap_or_else(|| feed.session().to_owned());
+        Ok(match self.by_name.get(&name) {
             Some(&index) => index,
             None => {
                 self.sessions.push(Transcript::new(name.clone()));
@@ -159,17 +173,15 @@ impl Reader {
                 self.by_name.insert(name, self.sessions.len() - 1);
                 self.sessions.len() - 1
             }
-        }
+        })
     }
 }
 
 /// The direction of the request: a response goes the other way.
-fn direction(record: &Value, response: bool) -> String {
-    let direction = str_of(record, &["dir", "direction"]).unwrap_or_default();
-    if !response {
-        return direction.to_owned();
-    }
-    match direction {
+fn direction(feed: &mut Feed<'_>, record: &Value, response: bool, line: Option<u32>) -> Step<String> {
+    let direction = fields::text_of(feed, line, record, &["dir", "direction"])?.unwrap_or_default();
+    let other_way = match direction {
+        _ if !response => direction,
         "c2s" => "s2c",
         "s2c" => "c2s",
         "in" => "out",
@@ -182,32 +194,26 @@ fn direction(record: &Value, response: bool) -> String {
         "client" => "server",
         "server" => "client",
         other => other,
-    }
-    .to_owned()
-}
-
-fn time(record: &Value) -> Option<String> {
-    json::name_of(record, &["t", "ts", "time", "timestamp"])
+    };
+    Ok(other_way.to_owned())
 }
 
 /// JSON-RPC's `error` is a refusal or a failure before the tool ran, `isError` a failure of the tool.
-fn outcome(feed: &Feed<'_>, message: &Value) -> Outcome {
-    if let Some(error) = message.get("error").filter(|error| !error.is_null()) {
-        let said = str_at(error, "message").unwrap_or_default();
+fn outcome(feed: &mut Feed<'_>, message: &Value, line: Option<u32>) -> Step<Outcome> {
+    if let Some(error) = present(message, "error") {
+        let said = fields::text(feed, line, error, "message")?.unwrap_or_default();
         let refused = said.to_lowercase().starts_with("denied") || denied(feed.options, said, 400);
-        return Outcome {
-            result: error.clone(),
-            status: if refused { Status::Denied } else { Status::Error },
-        };
+        let status = if refused { Status::Denied } else { Status::Error };
+        return Ok(Outcome { result: error.clone(), status });
     }
     let result = message.get("result").unwrap_or(&Value::Null);
-    let failed = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
-    let content = if array_at(result, "content").is_empty() {
-        result.clone()
-    } else {
-        content_result(result.get("content").unwrap_or(&Value::Null))
+    let failed = fields::flag(feed, line, result, "isError")?.unwrap_or(false);
+    let content = match present(result, "content") {
+        Some(Value::Array(parts)) if parts.is_empty() => result.clone(),
+        Some(content) => content_result(content),
+        None => result.clone(),
     };
     let status = judge(feed.options, Some(failed), &content);
-    let structured = result.get("structuredContent").filter(|structured| !structured.is_null());
-    Outcome { result: structured.cloned().unwrap_or(content), status }
+    let structured = present(result, "structuredContent");
+    Ok(Outcome { result: structured.cloned().unwrap_or(content), status })
 }

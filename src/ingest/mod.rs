@@ -16,6 +16,7 @@ mod deltas;
 mod detect;
 mod event;
 mod feed;
+mod fields;
 mod files;
 mod format;
 mod inspect;
@@ -90,9 +91,11 @@ pub fn read(inputs: &[PathBuf], options: &Options, sink: &mut dyn Sink) -> Resul
 }
 
 fn read_source(feed: &mut Feed<'_>, path: &Path, mut source: Source) -> Result<(), Halt> {
+    // Also where the format is known: it shows how the lines end.
+    let head = source.peek()?;
     let format = match feed.options.format {
         Some(format) => format,
-        None => match detect::detect(source.peek()?) {
+        None => match detect::detect(head) {
             detect::Guess::Format(format) => format,
             detect::Guess::Empty => {
                 feed.skip("empty file");

@@ -9,7 +9,8 @@ use super::conversations::{self, Conversations, MESSAGES};
 use super::deltas::{ToolCallDelta, merge_tool_call_deltas};
 use super::event::{Event, Kind, Status};
 use super::feed::{Feed, Step};
-use super::json::{self, content_result, has, str_at, str_of};
+use super::fields::{self, present};
+use super::json::{self, content_result, str_at};
 use super::messages;
 use super::records::{self, Text};
 use super::source::Source;
@@ -66,43 +67,49 @@ impl Reader {
                 .problem(line, "record is no object, expected a message or an object with `messages`");
         }
         let fields = records::fields(raw);
-        let session = conversations::session_of(&fields);
+        let session = conversations::session_of(feed, text, &fields)?;
         if fields.contains_key("role") {
             let Some(message) = records::value(feed, text, raw)? else { return Ok(()) };
             self.flush_streams(feed)?;
             let session = session.unwrap_or_else(|| feed.session().to_owned());
             return messages::add(feed, self.conversations.running(&session), &message, line);
         }
-        if let Some(messages) = MESSAGES.iter().find_map(|key| fields.get(*key)) {
+        if let Some((key, messages)) = conversations::messages_of(feed, text, &fields)? {
             let session = session.unwrap_or_else(|| self.conversations.next_name(feed));
             let mut transcript = Transcript::new(session);
-            conversations::add_all(feed, &mut transcript, text, messages, item)?;
+            conversations::add_all(feed, &mut transcript, text, key, messages, item)?;
             // A logged exchange: the completion goes on with the request's messages.
-            let reply = fields.get("response").copied().filter(|raw| records::is_object(raw)).unwrap_or(raw);
-            if let Some(choices) = records::fields(reply).get("choices") {
-                add_choices(feed, &mut transcript, text, choices)?;
+            match fields::raw_object(feed, text, &fields, "response")? {
+                None => add_choices(feed, &mut transcript, text, raw)?,
+                Some(reply) => {
+                    let fields = records::fields(reply);
+                    if !fields.contains_key("choices") && !fields.contains_key("error") {
+                        feed.problem(text.line_of(reply), "response without `choices`")?;
+                    }
+                    add_choices(feed, &mut transcript, text, reply)?;
+                }
             }
             transcript.finish(feed);
             return Ok(());
         }
-        if let Some(request) = fields.get("request").filter(|raw| records::is_object(raw)) {
-            self.record(feed, text, request, depth + 1)?;
-            return match fields.get("response").filter(|raw| records::is_object(raw)) {
-                Some(response) => self.record(feed, text, response, depth + 1),
-                None => Ok(()),
-            };
+        if fields::raw_present(&fields, "request").is_some() {
+            for key in ["request", "response"] {
+                if let Some(part) = fields::raw_object(feed, text, &fields, key)? {
+                    self.record(feed, text, part, depth + 1)?;
+                }
+            }
+            return Ok(());
         }
-        if let Some(choices) = fields.get("choices") {
+        if fields.contains_key("choices") {
             let session = session.unwrap_or_else(|| feed.session().to_owned());
-            return if conversations::name_in(&fields, "object").as_deref() == Some("chat.completion.chunk") {
+            let object = fields::raw_name(feed, text, &fields, "object")?;
+            return if object.as_deref() == Some("chat.completion.chunk") {
                 self.chunk(feed, text, raw, session, line)
             } else {
-                add_choices(feed, self.conversations.running(&session), text, choices)
+                add_choices(feed, self.conversations.running(&session), text, raw)
             };
         }
-        if fields.contains_key("output") && !fields.contains_key("type")
-            || fields.contains_key("input") && !fields.contains_key("type")
-        {
+        if ["input", "output"].iter().any(|key| fields.contains_key(*key)) && !fields.contains_key("type") {
             return self.response(feed, text, raw, session);
         }
         if fields.contains_key("type") {
@@ -110,12 +117,7 @@ impl Reader {
             let session = session.unwrap_or_else(|| feed.session().to_owned());
             return item(feed, self.conversations.running(&session), &value, line);
         }
-        if ["tool", "tool_name", "props", "activity"].iter().any(|key| fields.contains_key(*key)) {
-            return feed
-                .problem(line, "an event of another kind among messages: read such a file on its own");
-        }
-        feed.skip("record without messages");
-        Ok(())
+        conversations::no_messages(feed, &fields, line)
     }
 
     /// A Responses object, or the request that led to it.
@@ -127,12 +129,18 @@ impl Reader {
         session: Option<String>,
     ) -> Step {
         let fields = records::fields(raw);
-        let conversation = conversations::name_in(&fields, "conversation").or_else(|| {
-            let raw = fields.get("conversation").filter(|raw| records::is_object(raw))?;
-            conversations::name_in(&records::fields(raw), "id")
-        });
-        let previous = conversations::name_in(&fields, "previous_response_id");
-        let id = conversations::name_in(&fields, "id");
+        let conversation = match fields.get("conversation").filter(|raw| records::is_object(raw)) {
+            Some(object) => {
+                let id = fields::raw_name(feed, text, &records::fields(object), "id")?;
+                if id.is_none() {
+                    feed.problem(text.line_of(object), "`conversation` without an `id`")?;
+                }
+                id
+            }
+            None => fields::raw_name(feed, text, &fields, "conversation")?,
+        };
+        let previous = fields::raw_name(feed, text, &fields, "previous_response_id")?;
+        let id = fields::raw_name(feed, text, &fields, "id")?;
         let known = previous.and_then(|previous| self.sessions.get(&previous).cloned());
         // A request that names nothing answers the response before it.
         let answers = if id.is_none() { self.latest.clone() } else { None };
@@ -146,16 +154,14 @@ impl Reader {
         }
         self.latest = Some(session.clone());
         let transcript = self.conversations.running(&session);
-        for (key, part) in ["input", "output"].iter().filter_map(|key| Some((*key, fields.get(*key)?))) {
-            if records::is_array(part) {
-                conversations::add_all(feed, transcript, text, part, item)?;
-            } else if key == "input"
-                && let Ok(message) = serde_json::from_str::<String>(part.get())
-            {
-                transcript.end_run();
-                transcript.message(feed, Kind::User, message, None, text.line_of(part));
-            } else if part.get() != "null" {
-                feed.problem(text.line_of(part), format!("`{key}` is no array of items"))?;
+        for key in ["input", "output"] {
+            let Some(part) = fields::raw_present(&fields, key) else { continue };
+            match serde_json::from_str::<String>(part.get()) {
+                Ok(message) if key == "input" => {
+                    transcript.end_run();
+                    transcript.message(feed, Kind::User, message, None, text.line_of(part));
+                }
+                _ => conversations::add_all(feed, transcript, text, key, part, item)?,
             }
         }
         // The calls of the next response are another batch.
@@ -172,31 +178,36 @@ impl Reader {
         line: Option<u32>,
     ) -> Step {
         let Some(chunk) = records::value(feed, text, raw)? else { return Ok(()) };
-        let id = str_at(&chunk, "id").unwrap_or_default();
+        let id = fields::name(feed, line, &chunk, "id")?.unwrap_or_default();
         let index = match self.streams.iter().position(|stream| stream.id == id) {
             Some(index) => index,
             None => {
-                let (id, text) = (id.to_owned(), String::new());
-                self.streams.push(Stream { id, session, line, text, calls: Vec::new() });
+                self.streams.push(Stream { id, session, line, text: String::new(), calls: Vec::new() });
                 self.streams.len() - 1
             }
         };
         let stream = &mut self.streams[index];
         // Of several choices the first one is what the agent went on with.
-        for choice in json::list_at(feed, &chunk, "choices", line)? {
-            if choice.get("index").and_then(Value::as_u64).unwrap_or(0) > 0 {
+        for choice in fields::objects(feed, line, &chunk, "choices")? {
+            if fields::count(feed, line, choice, "index")?.unwrap_or(0) > 0 {
                 feed.skip("choice after the first");
                 continue;
             }
-            let delta = choice.get("delta").unwrap_or(&Value::Null);
-            stream.text.push_str(str_at(delta, "content").unwrap_or_default());
-            for call in json::list_at(feed, delta, "tool_calls", line)? {
-                let function = call.get("function").unwrap_or(call);
+            let delta = fields::object(feed, line, choice, "delta")?;
+            for key in ["content", "refusal"] {
+                stream.text.push_str(fields::text(feed, line, delta, key)?.unwrap_or_default());
+            }
+            if present(delta, "function_call").is_some() {
+                feed.problem(line, "`function_call` in a chunk, expected `tool_calls`")?;
+            }
+            for call in fields::objects(feed, line, delta, "tool_calls")? {
+                let function = fields::object(feed, line, call, "function")?;
+                let function = if function.is_null() { call } else { function };
                 stream.calls.push(ToolCallDelta {
-                    index: call.get("index").and_then(Value::as_u64),
-                    id: str_at(call, "id").map(str::to_owned),
-                    name: str_at(function, "name").map(str::to_owned),
-                    arguments: str_at(function, "arguments").map(str::to_owned),
+                    index: fields::count(feed, line, call, "index")?,
+                    id: fields::name(feed, line, call, "id")?,
+                    name: fields::text(feed, line, function, "name")?.map(str::to_owned),
+                    arguments: fields::text(feed, line, function, "arguments")?.map(str::to_owned),
                 });
             }
         }
@@ -227,18 +238,22 @@ impl Reader {
     }
 }
 
-fn add_choices(feed: &mut Feed<'_>, to: &mut Transcript, text: &Text<'_>, choices: &RawValue) -> Step {
-    if !records::is_array(choices) {
-        return feed.problem(text.line_of(choices), "`choices` is no array");
-    }
-    for (index, choice) in records::elements(choices).into_iter().enumerate() {
+/// Adds the first message of a completion's `choices`.
+fn add_choices(feed: &mut Feed<'_>, to: &mut Transcript, text: &Text<'_>, completion: &RawValue) -> Step {
+    let fields = records::fields(completion);
+    let choices = fields::raw_array(feed, text, &fields, "choices")?.unwrap_or_default();
+    for (index, choice) in choices.into_iter().enumerate() {
         if index > 0 {
             feed.skip("choice after the first");
-        } else if let Some(message) = records::fields(choice).get("message") {
-            let line = text.line_of(message);
-            if let Some(message) = records::value(feed, text, message)? {
-                messages::add(feed, to, &message, line)?;
-            }
+            continue;
+        }
+        let Some(message) = fields::raw_object(feed, text, &records::fields(choice), "message")? else {
+            feed.problem(text.line_of(choice), "choice without `message`")?;
+            continue;
+        };
+        let line = text.line_of(message);
+        if let Some(message) = records::value(feed, text, message)? {
+            messages::add(feed, to, &message, line)?;
         }
     }
     Ok(())
@@ -246,14 +261,15 @@ fn add_choices(feed: &mut Feed<'_>, to: &mut Transcript, text: &Text<'_>, choice
 
 /// A chat message, or an item of the Responses interface.
 fn item(feed: &mut Feed<'_>, to: &mut Transcript, item: &Value, line: Option<u32>) -> Step {
-    let kind = match str_at(item, "type") {
+    let kind = match fields::text(feed, line, item, "type")? {
         Some(kind) if kind != "message" => kind,
         _ => {
             to.end_run();
             return messages::add(feed, to, item, line);
         }
     };
-    let id = str_of(item, &["call_id", "id"]);
+    let id = fields::name_of(feed, line, item, &["call_id", "id"])?;
+    let id = id.as_deref();
     match kind {
         "function_call" | "custom_tool_call" => {
             let Some(tool) = str_at(item, "name") else {
@@ -274,7 +290,7 @@ fn item(feed: &mut Feed<'_>, to: &mut Transcript, item: &Value, line: Option<u32
             };
             let args = messages::arguments(feed, tool, item.get("arguments").cloned(), line)?;
             let group = to.run_group();
-            let id = str_at(item, "id").map(approval_id);
+            let id = id.map(approval_id);
             to.call(
                 feed,
                 id.as_deref(),
@@ -286,14 +302,14 @@ fn item(feed: &mut Feed<'_>, to: &mut Transcript, item: &Value, line: Option<u32
         }
         "mcp_approval_response" => {
             to.end_run();
-            let Some(request) = str_at(item, "approval_request_id") else {
+            let Some(request) = fields::name(feed, line, item, "approval_request_id")? else {
                 return feed.problem(line, "`mcp_approval_response` item without `approval_request_id`");
             };
-            if item.get("approve").and_then(Value::as_bool) == Some(false) {
+            if fields::flag(feed, line, item, "approve")? == Some(false) {
                 let result = item.get("reason").cloned().unwrap_or_default();
                 return to.result(
                     feed,
-                    &approval_id(request),
+                    &approval_id(&request),
                     None,
                     Outcome { result, status: Status::Denied },
                     line,
@@ -306,9 +322,10 @@ fn item(feed: &mut Feed<'_>, to: &mut Transcript, item: &Value, line: Option<u32
             let Some(tool) = str_at(item, "name") else {
                 return feed.problem(line, "`mcp_call` item without `name`");
             };
-            let outcome = hosted_outcome(feed, item);
+            let outcome = hosted_outcome(feed, item, line)?;
             // An approved request is this call: it stays at the place of its request.
-            let approved = str_at(item, "approval_request_id").and_then(|id| to.take_open(&approval_id(id)));
+            let request = fields::name(feed, line, item, "approval_request_id")?;
+            let approved = request.and_then(|id| to.take_open(&approval_id(&id)));
             match approved {
                 Some(call) => to.settle(call, outcome),
                 None => {
@@ -328,7 +345,8 @@ fn item(feed: &mut Feed<'_>, to: &mut Transcript, item: &Value, line: Option<u32
             let group = to.run_group();
             let event = Event { tool, args: args.unwrap_or_default(), ..Event::default() };
             let call = to.call(feed, None, group, event, line);
-            to.settle(call, hosted_outcome(feed, item));
+            let outcome = hosted_outcome(feed, item, line)?;
+            to.settle(call, outcome);
             Ok(())
         }
         "computer_call" | "local_shell_call" | "shell_call" | "apply_patch_call" => {
@@ -353,17 +371,19 @@ fn item(feed: &mut Feed<'_>, to: &mut Transcript, item: &Value, line: Option<u32
             let Some(id) = id else { return feed.problem(line, format!("`{kind}` item without `call_id`")) };
             let output = item.get("output").unwrap_or(&Value::Null);
             let result = content_result(output);
-            let failed = match str_at(item, "status") {
+            let failed = match fields::text(feed, line, item, "status")? {
                 Some("failed" | "incomplete") => Some(true),
                 _ => None,
             };
             let status = judge(feed.options, failed, &result);
             to.result(feed, id, None, Outcome { result, status }, line)
         }
-        _ => {
-            feed.skip(&format!("item of type `{kind}`"));
-            Ok(())
-        }
+        // What may be a call, or hold one, must not be hidden from the rules.
+        _ => feed.problem_help(
+            line,
+            format!("item of unknown type `{kind}`"),
+            "the item is left out; streams of the Responses interface are not read, their responses are",
+        ),
     }
 }
 
@@ -373,21 +393,28 @@ fn approval_id(id: &str) -> String {
 }
 
 /// The outcome that a hosted tool's item carries itself.
-fn hosted_outcome(feed: &Feed<'_>, item: &Value) -> Outcome {
-    if let Some(error) = item.get("error").filter(|error| !error.is_null()) {
+fn hosted_outcome(feed: &mut Feed<'_>, item: &Value, line: Option<u32>) -> Step<Outcome> {
+    if let Some(error) = present(item, "error") {
         let status = judge(feed.options, Some(true), &Value::String(json::text(error)));
-        return Outcome { result: error.clone(), status };
+        return Ok(Outcome { result: error.clone(), status });
     }
     let result = ["output", "outputs", "results", "result"].iter().find_map(|key| item.get(*key)).cloned();
     let result = result.unwrap_or_default();
-    let status = match str_at(item, "status") {
+    let status = match fields::text(feed, line, item, "status")? {
+        Some("completed") => Status::Ok,
         Some("failed") => Status::Error,
         Some("in_progress" | "searching" | "interpreting" | "generating" | "calling" | "incomplete") => {
             Status::Unknown
         }
-        Some(_) => Status::Ok,
-        None if has(item, "output") => Status::Ok,
+        Some(other) => {
+            feed.problem(
+                line,
+                format!("unknown status `{other}`, expected completed, failed or incomplete"),
+            )?;
+            Status::Unknown
+        }
+        None if present(item, "output").is_some() => Status::Ok,
         None => Status::Unknown,
     };
-    Outcome { result, status }
+    Ok(Outcome { result, status })
 }

@@ -3,9 +3,12 @@
 //! A file whose first line is a whole value has one value per line and is streamed. Everything else is read
 //! whole. That keeps a file of gigabytes flat in memory and still reads what an editor has re-indented.
 
+use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -33,7 +36,11 @@ impl<'t> Text<'t> {
 
     /// The line on which `part`, a part of this text, starts.
     pub(super) fn line_of(&self, part: &RawValue) -> Option<u32> {
-        let offset = (part.get().as_ptr() as usize).checked_sub(self.text.as_ptr() as usize)?;
+        self.line_at(part.get())
+    }
+
+    fn line_at(&self, part: &str) -> Option<u32> {
+        let offset = (part.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize)?;
         let (mut known, mut line) = self.known.get();
         if offset < known {
             (known, line) = (0, self.first_line);
@@ -46,8 +53,20 @@ impl<'t> Text<'t> {
 }
 
 /// Calls `take` for each top-level value of the file. What is no JSON is reported, and reading goes on behind it
-/// where there are lines to go on with.
+/// where there are lines to go on with. Keys that are there twice are reported.
 pub(super) fn for_each(
+    feed: &mut Feed<'_>,
+    source: Source,
+    mut take: impl FnMut(&mut Feed<'_>, &Text<'_>, &RawValue) -> Step,
+) -> Step {
+    for_each_value(feed, source, |feed, text, raw| {
+        report_twice(feed, text, raw)?;
+        take(feed, text, raw)
+    })
+}
+
+/// The same, for a reader that looks for keys that are there twice itself.
+pub(super) fn for_each_value(
     feed: &mut Feed<'_>,
     mut source: Source,
     mut take: impl FnMut(&mut Feed<'_>, &Text<'_>, &RawValue) -> Step,
@@ -64,7 +83,6 @@ pub(super) fn for_each(
             None => return Ok(()),
             Some(Ok(value)) => {
                 taken += 1;
-                keys_once(feed, &whole, value)?;
                 take(feed, &whole, value)?;
             }
             Some(Err(error)) => {
@@ -94,25 +112,11 @@ fn lines(
             }
         };
         match serde_json::from_str::<&RawValue>(text) {
-            Ok(value) => {
-                let text = Text::new(text, number);
-                keys_once(feed, &text, value)?;
-                take(feed, &text, value)?;
-            }
+            Ok(value) => take(feed, &Text::new(text, number), value)?,
             Err(error) => feed.report(broken(feed, &error, number - 1))?,
         }
     }
     Ok(())
-}
-
-/// Reports a key that is twice in one object. The value is read all the same; of such a key the last one counts.
-fn keys_once(feed: &mut Feed<'_>, text: &Text<'_>, value: &RawValue) -> Step {
-    match json::key_twice(value.get()) {
-        Some(key) => {
-            feed.problem(text.line_of(value), format!("`{key}` is twice in one object: which one counts?"))
-        }
-        None => Ok(()),
-    }
 }
 
 /// The problem of a line that is no text.
@@ -136,9 +140,123 @@ pub(super) fn broken(feed: &Feed<'_>, error: &serde_json::Error, lines_before: u
     Problem { place: feed.place(line), column, message: json::error_text(error), help: Some(help.to_owned()) }
 }
 
-/// The fields of an object, as they stand in the text; of a key that is there twice the last one counts.
+/// The fields of an object, as they stand in the text; of a key that is there twice the last one counts. What is no
+/// object has none.
 pub(super) fn fields(object: &RawValue) -> BTreeMap<String, &RawValue> {
-    serde_json::from_str(object.get()).unwrap_or_default()
+    let fields: BTreeMap<Key<'_>, &RawValue> = serde_json::from_str(object.get()).unwrap_or_default();
+    fields.into_iter().map(|(key, value)| (key.0.into_owned(), value)).collect()
+}
+
+/// A key of an object. Read as bytes: half a surrogate pair, which JSON can write and text cannot hold, must not
+/// make the whole object unreadable.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Key<'t>(Cow<'t, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KeyVisitor;
+        impl<'de> Visitor<'de> for KeyVisitor {
+            type Value = Key<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+            fn visit_borrowed_bytes<E: de::Error>(self, key: &'de [u8]) -> Result<Key<'de>, E> {
+                Ok(Key(String::from_utf8_lossy(key)))
+            }
+            fn visit_bytes<E: de::Error>(self, key: &[u8]) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Owned(String::from_utf8_lossy(key).into_owned())))
+            }
+        }
+        deserializer.deserialize_bytes(KeyVisitor)
+    }
+}
+
+/// Reports every key that an object within `raw` has more than once: JSON readers disagree about which one counts,
+/// and what one of them hides another one acts on.
+pub(super) fn report_twice(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue) -> Step {
+    for key in twice(raw.get()) {
+        let line = match &key {
+            Cow::Borrowed(key) => text.line_at(key),
+            Cow::Owned(_) => text.line_of(raw),
+        };
+        feed.problem_help(line, format!("key `{key}` is there twice in one object"), "the last one counts")?;
+    }
+    Ok(())
+}
+
+/// The keys that are there more than once in one object, anywhere in a JSON text, as parts of the text where they
+/// are. Of a text that is no JSON, those before the fault.
+pub(super) fn twice(text: &str) -> Vec<Cow<'_, str>> {
+    let mut twice = Vec::new();
+    // What cannot be read is reported by whoever reads it.
+    let _ = Twice(&mut twice).deserialize(&mut serde_json::Deserializer::from_str(text));
+    twice
+}
+
+struct Twice<'a, 'de>(&'a mut Vec<Cow<'de, str>>);
+
+impl<'de> DeserializeSeed<'de> for Twice<'_, 'de> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Twice<'_, 'de> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element_seed(Twice(self.0))?.is_some() {}
+        Ok(())
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        // Most objects are small: looking through a few keys is quicker than hashing them.
+        let mut few: Vec<Key<'de>> = Vec::new();
+        let mut many: HashSet<Key<'de>> = HashSet::new();
+        while let Some(key) = map.next_key::<Key<'de>>()? {
+            if few.contains(&key) || many.contains(&key) {
+                self.0.push(key.0);
+            } else if few.len() < 16 {
+                few.push(key);
+            } else {
+                many.insert(key);
+            }
+            map.next_value_seed(Twice(self.0))?;
+        }
+        Ok(())
+    }
+}
+
+/// What a value is, for messages.
+pub(super) fn kind(raw: &RawValue) -> &'static str {
+    match raw.get().as_bytes().first() {
+        Some(b'{') => "an object",
+        Some(b'[') => "an array",
+        Some(b'"') => "a string",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'n') => "null",
+        _ => "a number",
+    }
 }
 
 /// The elements of an array, as they stand in the text.

@@ -59,6 +59,30 @@ impl<R: BufRead> Read for ZstdFrames<R> {
     }
 }
 
+/// A file whose lines end by a carriage return alone, as one with usual line ends.
+struct CrToLf<R>(R);
+
+impl<R: Read> Read for CrToLf<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.0.read(buffer)?;
+        cr_to_lf(&mut buffer[..count]);
+        Ok(count)
+    }
+}
+
+fn cr_to_lf(bytes: &mut [u8]) {
+    bytes.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
+}
+
+/// Does a text that starts like this have no other line ends than carriage returns? Archives are no texts.
+fn ends_lines_by_cr(head: &[u8]) -> bool {
+    // The line feed after the last one may not be here yet.
+    let before_last = head.len().saturating_sub(1);
+    memchr::memchr(b'\r', &head[..before_last]).is_some()
+        && memchr::memchr(b'\n', head).is_none()
+        && !head.starts_with(b"PK")
+}
+
 /// An open file.
 pub(super) struct Source {
     reader: Box<dyn BufRead>,
@@ -88,7 +112,7 @@ impl Source {
         Ok(Source { reader, head: Vec::new(), bytes, line: 0 })
     }
 
-    /// The first bytes, enough to recognise the format; they will still be read.
+    /// The first bytes, enough to recognise the format; they will still be read. Sees how the lines end.
     pub(super) fn peek(&mut self) -> io::Result<&[u8]> {
         let mut chunk = vec![0; PEEK_BYTES];
         while self.head.len() < PEEK_BYTES {
@@ -98,6 +122,11 @@ impl Source {
             if count == 0 || first_line_is_json(&self.head) {
                 break;
             }
+        }
+        if ends_lines_by_cr(&self.head) {
+            cr_to_lf(&mut self.head);
+            let rest = std::mem::replace(&mut self.reader, Box::new(io::empty()));
+            self.reader = Box::new(buffered(CrToLf(rest)));
         }
         Ok(&self.head)
     }

@@ -1,6 +1,7 @@
 //! XES process logs, read as a stream: one trace is in memory at a time.
 
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::io::BufRead;
 use std::rc::Rc;
 
@@ -26,6 +27,16 @@ struct Attribute {
 }
 
 impl Attribute {
+    /// A name that two children share, or one has with the value beside them.
+    fn twice(&self) -> Option<String> {
+        let mut known = HashSet::new();
+        if self.value.is_some() {
+            known.insert("value");
+        }
+        let names = self.children.iter().map(|(name, _)| name.as_str());
+        names.into_iter().find(|name| !self.list && !known.insert(*name)).map(str::to_owned)
+    }
+
     /// A container is an object, a list an array. A plain value with children is an object with its own value
     /// under `value`.
     fn finish(self) -> (String, Value) {
@@ -88,8 +99,8 @@ pub(super) fn read(feed: &mut Feed<'_>, source: Source) -> Step {
     };
     let done = elements(feed, guard, &mut state, &bytes, &lines, &since);
     // The trace in which a broken file ends has its events so far.
-    state.end_trace(feed);
-    done
+    let ended = state.end_trace(feed);
+    done.and(ended)
 }
 
 fn elements(
@@ -116,11 +127,11 @@ fn elements(
             Ok(Xml::Empty(tag)) => {
                 state.depth += 1;
                 state.start(feed, &tag, line())?;
-                state.end(feed, tag.local_name().as_ref())?;
+                state.end(feed, tag.local_name().as_ref(), line())?;
                 state.depth -= 1;
             }
             Ok(Xml::End(tag)) => {
-                state.end(feed, tag.local_name().as_ref())?;
+                state.end(feed, tag.local_name().as_ref(), line())?;
                 state.depth = state.depth.saturating_sub(1);
             }
             Ok(Xml::Eof) if state.depth > 0 => {
@@ -152,18 +163,33 @@ impl State {
         let name: &str = name.as_ref();
         match name {
             "log" => self.log = true,
-            "trace" => {
+            "trace" if self.scope == Scope::Log => {
                 self.scope = Scope::Trace;
                 self.traces += 1;
             }
-            "event" => {
+            "event" if self.scope == Scope::Trace => {
                 self.scope = Scope::Event;
                 self.event_line = line;
+            }
+            "trace" | "event" => {
+                self.outside = 1;
+                let found = match self.scope {
+                    Scope::Log => "outside a trace",
+                    Scope::Trace => "within a trace",
+                    Scope::Event => "within an event",
+                };
+                feed.problem_help(line, format!("`{name}` element {found}"), "it is left out")?;
             }
             "global" | "extension" | "classifier" => self.outside = 1,
             // The children of a list stand in an element that says only that.
             "values" => {}
-            _ => self.attribute(feed, name, tag, line)?,
+            "string" | "date" | "int" | "float" | "boolean" | "id" | "list" | "container" => {
+                self.attribute(feed, name, tag, line)?;
+            }
+            _ => {
+                self.outside = 1;
+                feed.problem(line, format!("unknown element `{name}`, expected an event or an attribute"))?;
+            }
         }
         Ok(())
     }
@@ -194,23 +220,38 @@ impl State {
             self.outside = 1;
             return Ok(());
         }
+        if key.is_empty() && self.attributes.last().is_none_or(|around| !around.list) {
+            feed.problem(line, format!("`{kind}` attribute without a `key`"))?;
+        }
         let value = match (kind, value) {
             ("list" | "container", _) => None,
-            (_, None) => Some(Value::Null),
-            ("int", Some(text)) => Some(text.trim().parse::<i64>().map_or(Value::String(text), Value::from)),
-            ("float", Some(text)) => {
-                Some(text.trim().parse::<f64>().map_or(Value::String(text), Value::from))
+            (_, None) => {
+                feed.problem(line, format!("attribute `{key}` without a `value`"))?;
+                Some(Value::Null)
             }
-            ("boolean", Some(text)) => {
-                Some(text.trim().parse::<bool>().map_or(Value::String(text), Value::Bool))
+            (_, Some(text)) => {
+                let value = match kind {
+                    "int" => text.trim().parse::<i64>().ok().map(Value::from),
+                    // Numbers that JSON does not have (`NaN`) stay text, as the log wrote them.
+                    "float" => text.trim().parse::<f64>().ok().map(|number| {
+                        serde_json::Number::from_f64(number)
+                            .map_or(Value::String(text.clone()), Value::Number)
+                    }),
+                    "boolean" => text.trim().parse::<bool>().ok().map(Value::Bool),
+                    _ => Some(Value::String(text.clone())),
+                };
+                if value.is_none() {
+                    let found = format!("value `{text}` of attribute `{key}` is no {kind}");
+                    feed.problem_help(line, found, "it is kept as text")?;
+                }
+                Some(value.unwrap_or(Value::String(text)))
             }
-            (_, Some(text)) => Some(Value::String(text)),
         };
         self.attributes.push(Attribute { key, value, list: kind == "list", children: Vec::new() });
         Ok(())
     }
 
-    fn end(&mut self, feed: &mut Feed<'_>, name: &str) -> Step {
+    fn end(&mut self, feed: &mut Feed<'_>, name: &str, line: Option<u32>) -> Step {
         if self.outside > 0 {
             self.outside -= 1;
             return Ok(());
@@ -218,28 +259,33 @@ impl State {
         match name {
             "log" | "values" => Ok(()),
             "trace" => {
-                self.end_trace(feed);
                 self.scope = Scope::Log;
-                Ok(())
+                self.end_trace(feed)
             }
             "event" => {
                 self.scope = Scope::Trace;
                 self.end_event(feed)
             }
             _ => {
-                if let Some(attribute) = self.attributes.pop() {
-                    let (key, value) = attribute.finish();
-                    match (self.attributes.last_mut(), self.scope) {
-                        (Some(around), _) => around.children.push((key, value)),
-                        (None, Scope::Event) => {
-                            self.event.insert(key, value);
-                        }
-                        (None, Scope::Trace) => {
-                            self.trace.insert(key, value);
-                        }
-                        // What is said about the log is no event.
-                        (None, Scope::Log) => {}
+                let Some(attribute) = self.attributes.pop() else { return Ok(()) };
+                let mut twice = attribute.twice();
+                let (key, value) = attribute.finish();
+                let old = match (self.attributes.last_mut(), self.scope) {
+                    (Some(around), _) => {
+                        around.children.push((key.clone(), value));
+                        None
                     }
+                    (None, Scope::Event) => self.event.insert(key.clone(), value),
+                    (None, Scope::Trace) => self.trace.insert(key.clone(), value),
+                    // What is said about the log is no event.
+                    (None, Scope::Log) => None,
+                };
+                if old.is_some() {
+                    twice = Some(key);
+                }
+                if let Some(key) = twice {
+                    let found = format!("attribute `{key}` is there twice");
+                    feed.problem_help(line, found, "the last one counts")?;
                 }
                 Ok(())
             }
@@ -248,9 +294,16 @@ impl State {
 
     fn end_event(&mut self, feed: &mut Feed<'_>) -> Step {
         let mut args = std::mem::take(&mut self.event);
-        let tool = args.remove("concept:name").as_ref().and_then(super::json::name);
-        let ts = args.remove("time:timestamp").as_ref().and_then(super::json::name);
-        let lifecycle = args.get("lifecycle:transition").and_then(Value::as_str).map(str::to_owned);
+        let tool = take_name(feed, &mut args, "concept:name", self.event_line)?;
+        let ts = take_name(feed, &mut args, "time:timestamp", self.event_line)?;
+        let lifecycle = match args.get("lifecycle:transition") {
+            None => None,
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(other) => {
+                super::fields::wrong(feed, self.event_line, "lifecycle:transition", other, "a string")?;
+                None
+            }
+        };
         if !wanted(feed, lifecycle.as_deref()) {
             return Ok(());
         }
@@ -269,13 +322,15 @@ impl State {
         Ok(())
     }
 
-    fn end_trace(&mut self, feed: &mut Feed<'_>) {
+    fn end_trace(&mut self, feed: &mut Feed<'_>) -> Step {
         let mut attributes = std::mem::take(&mut self.trace);
-        let session = attributes
-            .remove("concept:name")
-            .as_ref()
-            .and_then(super::json::name)
-            .unwrap_or_else(|| format!("{}#{}", feed.session(), self.traces));
+        let line = self.events.first().and_then(|event| event.place.line);
+        let session = take_name(feed, &mut attributes, "concept:name", line);
+        let (session, done) = match session {
+            Ok(session) => (session, Ok(())),
+            Err(halt) => (None, Err(halt)),
+        };
+        let session = session.unwrap_or_else(|| format!("{}#{}", feed.session(), self.traces));
         for mut event in self.events.drain(..) {
             event.session.clone_from(&session);
             // As process-mining tables name the attributes of the case.
@@ -284,7 +339,25 @@ impl State {
             }
             feed.event(event);
         }
+        done
     }
+}
+
+/// Takes out a name; an attribute that is none, a list say, is reported and stays.
+fn take_name(
+    feed: &mut Feed<'_>,
+    attributes: &mut Map<String, Value>,
+    key: &str,
+    line: Option<u32>,
+) -> Step<Option<String>> {
+    let Some(value) = attributes.get(key) else { return Ok(None) };
+    let name = super::json::name(value);
+    if name.is_none() {
+        super::fields::wrong(feed, line, key, value, "a string")?;
+    } else {
+        attributes.shift_remove(key);
+    }
+    Ok(name)
 }
 
 /// Does the caller want events of this transition? Those it does not want are counted.

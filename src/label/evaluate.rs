@@ -49,16 +49,18 @@ impl Expression {
     /// Texts stand for themselves, numbers are written as short as they can be (`1.0` is `1`), so that the number `42`
     /// and the text `"42"` are one key: logs often mix them. A list or an object is one key, its compact JSON with
     /// sorted fields: `per = "[args.from, args.to]"` has a monitor for each pair.
-    #[must_use]
-    pub fn key<'a>(&'a self, event: &'a Event) -> Option<Cow<'a, str>> {
-        let value = Evaluation { event, letter: &[], locals: Vec::new() }.value(&self.root).ok()?;
-        match value {
-            Value::Null => None,
-            Value::Text(text) => Some(text),
-            other => {
+    ///
+    /// # Errors
+    /// What met a value of a type it does not work on; the event has no key then.
+    pub fn key<'a>(&'a self, event: &'a Event) -> Result<Option<Cow<'a, str>>, String> {
+        match (Evaluation { event, letter: &[], locals: Vec::new() }).value(&self.root) {
+            Err(Stop::Clash(message)) => Err(message),
+            Err(Stop::Missing) | Ok(Value::Null) => Ok(None),
+            Ok(Value::Text(text)) => Ok(Some(text)),
+            Ok(other) => {
                 let mut out = String::new();
                 other.write(&mut out);
-                Some(Cow::Owned(out))
+                Ok(Some(Cow::Owned(out)))
             }
         }
     }

@@ -107,7 +107,7 @@ fn syntax_error(text: &str, error: &ParseError) -> Diagnostic {
     let word = rest.get(..word_end).unwrap_or("");
     let span = Span::new(start, start + word_end);
     // `a?.b` and half a conditional come to the same in the parser's words, which name its own rules.
-    if error.msg.contains("ExprContext") {
+    if error.msg.contains("ExprContext") || rest.starts_with("?.") || rest.starts_with(".?") {
         let at = text.find('?').map_or(span, |at| Span::new(at, at + 1));
         return Diagnostic::error(
             "syntax",

@@ -174,7 +174,7 @@ fn keys() {
         let text = json!({"given": ["p"], "rule": [{"id": "r", "formula": "p", "per": per, "keyed": ["p"]}]});
         let policy = Policy::parse(&text.to_string(), "p.json").unwrap_or_else(|r| panic!("{r}"));
         let per = policy.rules.first().and_then(|r| r.per.clone()).unwrap();
-        per.key(&Event { args, ..Event::default() }).map(std::borrow::Cow::into_owned)
+        per.key(&Event { args, ..Event::default() }).unwrap().map(std::borrow::Cow::into_owned)
     };
     assert_eq!(key("args.id", json!({"id": "x y"})).as_deref(), Some("x y"));
     assert_eq!(key("args.id", json!({"id": 42})).as_deref(), Some("42"));

@@ -54,31 +54,78 @@ impl Value {
 /// are told together.
 pub(super) fn toml(text: &str, report: &mut Report) -> Node {
     let (table, errors) = DeTable::parse_recoverable(text);
+    let mut unquoted = Vec::new();
     for error in errors {
         let span = error.span().map_or(Span::new(0, text.len()), |s| Span::new(s.start, s.end));
         let code = if error.message().contains("duplicate key") { "duplicate" } else { "syntax" };
-        let message = error.message().lines().next().unwrap_or("this is not TOML").to_owned();
-        let mut mistake = Diagnostic::error(code, span, message);
-        if code == "syntax" {
-            mistake.help = unquoted(text, span.start);
+        if let Some((key, value)) = unquoted_value(text, span.start).filter(|_| code == "syntax") {
+            // The TOML reader stumbles more than once over such a line.
+            if !unquoted.contains(&value) {
+                let expression = text.get(value.start..value.end).unwrap_or("");
+                let message = format!("expected a text in quotes, found `{expression}`");
+                let help = format!("write `{key} = {}`", quoted(expression));
+                report.push(Diagnostic::error("syntax", value, message).with_help(help));
+                unquoted.push(value);
+            }
+            continue;
         }
-        report.push(mistake);
+        let message = error.message().lines().next().unwrap_or("this is not TOML").to_owned();
+        report.push(Diagnostic::error(code, span, message));
     }
     let span = table.span();
-    toml_table(text, Span::new(span.start, span.end), table.into_inner())
+    let mut root = toml_table(text, Span::new(span.start, span.end), table.into_inner());
+    quote(text, &mut root, &unquoted);
+    root
 }
 
-/// What to write instead, if the line at that place gives a value that wants to be a text: an expression or a formula.
-fn unquoted(text: &str, at: usize) -> Option<String> {
+/// Key and value of the line at that place, if the value is an expression or a formula without quotes.
+fn unquoted_value(text: &str, at: usize) -> Option<(&str, Span)> {
     let start = text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
     let line = text.get(start..)?.lines().next()?;
-    let (key, value) = line.split_once('=')?;
-    let (key, value) = (key.trim(), value.trim());
+    let (key, rest) = line.split_once('=')?;
+    // A comment begins outside of the quotes that the expression itself may have.
+    let mut within = None;
+    let comment = rest.find(|c| match within {
+        None if c == '#' => true,
+        None if matches!(c, '\'' | '"') => {
+            within = Some(c);
+            false
+        }
+        Some(quote) if c == quote => {
+            within = None;
+            false
+        }
+        _ => false,
+    });
+    let value = rest.get(..comment.unwrap_or(rest.len()))?.trim();
     let expression = ["==", "!=", "&", "|", "(", ">", "<", " U ", "->"].iter().any(|op| value.contains(op))
         || value.starts_with(char::is_alphabetic);
-    let plain = !key.is_empty() && !value.starts_with(['"', '\'', '[', '{']);
-    (plain && expression && !value.contains('\''))
-        .then(|| format!("a text needs quotes: `{key} = '{value}'`"))
+    let constant = ["true", "false"].iter().any(|word| value.eq_ignore_ascii_case(word));
+    let plain = !key.trim().is_empty() && !value.starts_with(['"', '\'', '[', '{']);
+    (plain && expression && !constant).then(|| (key.trim(), place(text, value)))
+}
+
+/// An expression as a TOML text.
+fn quoted(expression: &str) -> String {
+    match (expression.contains('\''), expression.contains(['"', '\\'])) {
+        (false, _) => format!("'{expression}'"),
+        (true, false) => format!("\"{expression}\""),
+        (true, true) => format!("'''{expression}'''"),
+    }
+}
+
+/// Takes the values at these places for the texts that were meant, so that their mistakes are told too, and no others.
+fn quote(text: &str, node: &mut Node, places: &[Span]) {
+    if let Some(place) = places.iter().find(|place| place.start == node.span.start) {
+        let value = text.get(place.start..place.end).unwrap_or("");
+        *node = Node { span: *place, value: Value::Text(Text::new(text, *place, value.to_owned())) };
+        return;
+    }
+    match &mut node.value {
+        Value::Table(entries) => entries.iter_mut().for_each(|entry| quote(text, &mut entry.node, places)),
+        Value::Array(nodes) => nodes.iter_mut().for_each(|node| quote(text, node, places)),
+        Value::Text(_) | Value::Bool(_) | Value::Other(_) => {}
+    }
 }
 
 fn toml_table(text: &str, span: Span, table: DeTable<'_>) -> Node {

@@ -21,6 +21,7 @@ impl Text {
             t if t.starts_with("'''") => (3, false),
             t if t.starts_with('"') => (1, true),
             t if t.starts_with('\'') => (1, false),
+            // Quotes were forgotten: the text stands there as it is.
             _ => (0, false),
         };
         let mut raw = token.get(quotes..token.len().saturating_sub(quotes)).unwrap_or("");

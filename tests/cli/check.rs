@@ -336,3 +336,37 @@ fn a_problem_under_strict_reading_is_told_once() {
     let ran = check(&policy("a", "G a", ""), &format!("{}not json\n", calls("a")), &["--strict"]);
     assert_eq!((ran.code, ran.err.matches("broken JSON").count()), (2, 1), "{ran:?}");
 }
+
+/// A name that is misspelt in the log must not make a rule hold without a word.
+#[test]
+fn names_that_the_log_states_and_the_policy_does_not_know_are_told() {
+    let folder = Folder::new();
+    let policy =
+        folder.file("p.toml", "given = [\"approved\"]\n[[rule]]\nid = \"r\"\nformula = \"G !approved\"\n");
+    let log = folder.file(
+        "l.jsonl",
+        "{\"session\":\"s\",\"tool\":\"t\"}\n{\"session\":\"s\",\"tool\":\"t\",\"props\":[\"aproved\"]}\n",
+    );
+    let ran = run(&["check", "--json", &policy, &log]);
+    assert_eq!((ran.code, ran.verdicts()), (0, vec!["s r satisfied".to_owned()]));
+    assert!(
+        ran.err.contains("the log states `aproved`, which the policy does not list under `given`: left out at 1 event (first at"),
+        "{}",
+        ran.err
+    );
+    assert!(ran.err.contains("did you mean `approved`?"), "{}", ran.err);
+}
+
+#[test]
+fn keys_that_clash_are_told() {
+    let folder = Folder::new();
+    let policy = folder.file(
+        "p.toml",
+        "[propositions]\nt = 'tool == \"t\"'\n[[rule]]\nid = \"r\"\nformula = \"G !t\"\nper = \"args.id + 1\"\nkeyed = [\"t\"]\n",
+    );
+    let log = folder.file("l.jsonl", "{\"session\":\"s\",\"tool\":\"t\",\"args\":{\"id\":\"x\"}}\n");
+    let ran = run(&["check", "--json", &policy, &log]);
+    assert_eq!(ran.verdicts(), ["s r satisfied"]);
+    assert!(ran.err.contains("`per` of rule `r`: `+` wants"), "{}", ran.err);
+    assert!(ran.err.contains("taken for no value at 1 event (first at"), "{}", ran.err);
+}

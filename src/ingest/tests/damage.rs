@@ -200,46 +200,8 @@ fn pointers(value: &Value) -> Vec<String> {
     found
 }
 
-/// What was lost before somebody noticed.
 #[test]
-fn what_cannot_be_read_is_reported() {
-    for (format, name, text, message) in [
-        (Format::OpenAi, "a.json", r#"[{"role":"user","content":5}]"#, "`content` is a number"),
-        (
-            Format::OpenAi,
-            "a.json",
-            r#"{"choices":{"message":{"role":"assistant"}}}"#,
-            "`choices` is no array",
-        ),
-        (Format::OpenAi, "a.json", r#"[{"role":"user","content":"x","role":"tool"}]"#, "`role` is twice"),
-        (Format::Inspect, "a.json", r#"{"samples":[5]}"#, "sample is no object"),
-        (Format::Inspect, "a.json", r#"{"samples":[{"id":1,"messages":{"a":1}}]}"#, "`messages` of a sample"),
-        (
-            Format::ClaudeCode,
-            "S.jsonl",
-            r#"{"type":"user","uuid":"u","message":{"role":"user","content":[5]}}"#,
-            "a block of `content` is a number",
-        ),
-        (Format::ClaudeCode, "S.jsonl", r#"{"role":"assistant","tool_calls":[]}"#, "another format"),
-        (
-            Format::Otlp,
-            "a.json",
-            r#"{"resourceSpans":[{"scopeSpans":[{"spans":{"spanId":"1"}}]}]}"#,
-            "`spans` is no array",
-        ),
-        (
-            Format::Otlp,
-            "a.json",
-            r#"{"spans":[{"traceId":"T","spanId":"1","name":"a","startTimeUnixNano":1},{"traceId":"T","spanId":"1","name":"b","startTimeUnixNano":1}]}"#,
-            "has the id of another span",
-        ),
-        (Format::Csv, "a.csv", "case,activity,activity\n1,a,b\n", "is twice in the header"),
-    ] {
-        let options = Options { format: Some(format), ..Options::default() };
-        let log = read_with(name, text.as_bytes(), &options);
-        let messages: Vec<&str> = log.problems.iter().map(|p| p.message.as_str()).collect();
-        assert!(messages.iter().any(|m| m.contains(message)), "{text}: {messages:?}");
-    }
+fn roles_may_be_written_in_any_case() {
     let log = read_with(
         "a.json",
         br#"[{"role":"Assistant","tool_calls":[{"id":"c","function":{"name":"t"}}]}]"#,

@@ -244,3 +244,84 @@ fn a_batch_ends_with_what_comes_between() {
     let sizes: Vec<u32> = log.events.iter().filter_map(|e| e.batch).map(|b| b.size).collect();
     assert_eq!(sizes, [1, 2, 2]);
 }
+
+#[test]
+fn an_outcome_before_its_request_is_a_problem() {
+    let log = read(
+        "run.jsonl",
+        r#"{"tool":"a","call_id":1,"phase":"result"}
+{"tool":"a","call_id":1,"phase":"request"}
+{"tool":"b","call_id":2,"phase":"result"}"#,
+    );
+    assert_eq!(log.calls(), ["run: a ok", "run: a unknown", "run: b ok"]);
+    assert_eq!(
+        log.messages(),
+        [
+            "request of call `1` after its outcome: both are kept as calls",
+            "outcome of call `2` without a request: kept as a call"
+        ]
+    );
+    assert_eq!(log.problems.iter().map(|p| p.place.line).collect::<Vec<_>>(), [Some(2), Some(3)]);
+    // Logs that note outcomes only.
+    let log = read(
+        "run.jsonl",
+        "{\"tool\":\"a\",\"call_id\":1,\"phase\":\"result\"}\n{\"tool\":\"b\",\"call_id\":2,\"phase\":\"error\"}",
+    );
+    assert_eq!((log.calls().len(), log.messages()), (2, vec![]));
+}
+
+#[test]
+fn chat_messages_among_plain_events_are_problems() {
+    for line in [
+        r#"{"role":"assistant","session":"s","content":null,"tool_calls":[]}"#,
+        r#"{"session":"s","messages":[]}"#,
+        r#"{"session":"s","text":"x","tool_calls":[{"id":"c"}]}"#,
+    ] {
+        let options = Options { format: Some(Format::Jsonl), ..Options::default() };
+        let log = read_with("run.jsonl", format!("{{\"tool\":\"a\"}}\n{line}\n").as_bytes(), &options);
+        assert_eq!(
+            (log.events.len(), log.messages()),
+            (1, vec!["chat message among plain events"]),
+            "{line}"
+        );
+        assert_eq!(log.problems[0].place.line, Some(2));
+    }
+    // An event that says who acts is none.
+    let options = Options { format: Some(Format::Jsonl), ..Options::default() };
+    let log = read_with("run.jsonl", br#"{"session":"s","tool":"a","role":"clerk"}"#, &options);
+    assert_eq!((log.events.len(), log.messages()), (1, vec![]));
+}
+
+#[test]
+fn documents_of_events_are_read() {
+    for (text, lines) in [
+        ("[{\"tool\":\"a\"},{\"tool\":\"b\"}]", [1, 1]),
+        ("[{\"tool\":\"a\"},\n {\"tool\":\"b\"}]", [1, 2]),
+        ("[\n  {\n    \"tool\": \"a\"\n  },\n  {\n    \"tool\": \"b\"\n  }\n]\n", [2, 5]),
+        ("{\n  \"tool\": \"a\"\n}\n{\n  \"tool\": \"b\"\n}\n", [1, 4]),
+        ("{ \"tool\": \"a\",\n  \"args\": {}\n}\n{ \"tool\": \"b\" }\n", [1, 4]),
+    ] {
+        let log = read("run.json", text);
+        assert_eq!(
+            (log.calls(), log.messages()),
+            (vec!["run: a unknown".into(), "run: b unknown".into()], vec![]),
+            "{text}"
+        );
+        assert_eq!(log.events.iter().filter_map(|e| e.place.line).collect::<Vec<_>>(), lines, "{text}");
+    }
+    // What is no event in a document has its line, and the others are read.
+    let log = read(
+        "run.json",
+        "[\n {\"tool\":\"a\"},\n 5,\n {\"tool\":7},\n {\"tool\":\"b\",\n \"tool\":\"c\"}\n]",
+    );
+    assert_eq!(log.events.len(), 1);
+    assert_eq!(
+        log.messages(),
+        [
+            "line is a number, expected an object",
+            "`tool` is a number, expected a string",
+            "`tool` is there twice: which one counts?"
+        ]
+    );
+    assert_eq!(log.problems.iter().map(|p| p.place.line).collect::<Vec<_>>(), [Some(3), Some(4), Some(5)]);
+}

@@ -9,6 +9,7 @@ mod reference;
 mod sessions;
 mod tables;
 mod traces;
+mod types;
 
 use std::io::Cursor;
 use std::path::PathBuf;

@@ -324,6 +324,12 @@ fn spans_that_were_sent_twice_count_once() {
     let log = read("run.jsonl", &format!("{text}\n{text}\n"));
     assert_eq!(log.calls(), ["t: a ok"]);
     assert_eq!(log.summary.skipped.get("span that is there twice (same id)"), Some(&1));
+    // One id, and something else under it: a call must not hide another one.
+    let other = otlp(&[("T", "1", "", "execute_tool b", 3, 4, none())]);
+    let log = read("run.jsonl", &format!("{text}\n{other}\n{text}\n"));
+    assert_eq!(log.calls(), ["t: a ok", "t: b ok"]);
+    assert_eq!(log.messages(), ["another span with the id `1`, which says something else"]);
+    assert_eq!(log.problems[0].place.line, Some(2));
 }
 
 #[test]
@@ -338,7 +344,7 @@ fn damaged_spans() {
     assert_eq!(log(&text).calls(), ["t: a ok", "t: b ok", "t: c ok", "t: d ok"]);
     text["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["startTimeUnixNano"] = json!("soon");
     let damaged = read("run.json", &format!("{text}\n{{\"resourceMetrics\":[]}}"));
-    assert_eq!(damaged.messages(), ["span `execute_tool a` without a start time"]);
+    assert_eq!(damaged.messages(), ["time `soon` of span `execute_tool a` is no whole number"]);
     assert_eq!(damaged.calls(), ["t: b ok", "t: c ok", "t: d ok", "t: a ok"]);
     assert_eq!(damaged.summary.skipped.get("`resourceMetrics` record"), Some(&1));
     let deep = format!("{{\"resourceSpans\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
