@@ -92,16 +92,22 @@ struct Log {
 }
 
 impl Log {
-    fn new(policy: &Policy, events: &[Event]) -> Log {
+    fn new(policy: &Policy, events: &[Event]) -> Result<Log, RaceError> {
         let words = policy.vocabulary.len().div_ceil(64).max(1);
         let mut sessions: Vec<Vec<u64>> = Vec::new();
         let mut by_name: HashMap<&str, usize> = HashMap::new();
         let mut letter = Vec::new();
         for event in events {
-            // What clashes counts as false, as it does for `check`, which tells of it.
+            // An expression that clashes counts as false, as it does for `check`, which tells of it.
             let _ = policy.labeller.label(event, &mut letter);
             if policy.steps.includes(event, &letter) != Ok(true) {
                 continue;
+            }
+            // Compiled rules take such letters for impossible, and progression does not know of that.
+            if policy.contradiction(&letter).is_some() {
+                return Err(RaceError::Nothing(
+                    "an event contradicts what the policy says of its propositions; `tracelaw check` says which",
+                ));
             }
             letter.resize(words, 0);
             let fresh = sessions.len();
@@ -113,7 +119,7 @@ impl Log {
                 session.extend_from_slice(&letter);
             }
         }
-        Log { sessions, words }
+        Ok(Log { sessions, words })
     }
 
     fn events(&self) -> usize {
@@ -239,7 +245,7 @@ pub fn race(policy: &Policy, events: &[Event], budget: Duration) -> Result<Race,
             None => rules.push(rule),
         }
     }
-    let log = Log::new(policy, events);
+    let log = Log::new(policy, events)?;
     if rules.is_empty() {
         return Err(RaceError::Nothing(
             "no rule of the policy can be raced: all have `per` or `steps` of their own",
@@ -275,7 +281,6 @@ pub fn race(policy: &Policy, events: &[Event], budget: Duration) -> Result<Race,
         .map_err(|e| fault(&e))?;
     let mut textbook = Vec::new();
     for rule in &rules {
-        // None of its rules looks back; what else it cannot do it says of the rule.
         if let Ok(able) = Textbook::new(&rule.formula, &policy.vocabulary) {
             textbook.push(able);
         } else {

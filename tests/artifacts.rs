@@ -91,6 +91,19 @@ fn use_all(rules: &RuleSet<'_>, random: &mut Random) {
     }
 }
 
+/// Makes the fingerprint right again, where the section table still says what it is of.
+fn fingerprint(bytes: &mut [u8]) {
+    let number = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?) as usize);
+    let entries = (0..bytes[12] as usize).map(|i| 32 + i * 24);
+    let stepped = entries.filter(|&at| bytes.get(at).is_some_and(|kind| *kind <= 2));
+    let ends = stepped.filter_map(|at| number(at + 8)?.checked_add(number(at + 16)?)).max();
+    let start = (32 + bytes[12] as usize * 24).next_multiple_of(8);
+    if let Some(of) = ends.and_then(|end| bytes.get(start..end)) {
+        let sum = xxh64(of, 0);
+        bytes[24..32].copy_from_slice(&sum.to_le_bytes());
+    }
+}
+
 /// Makes the checksum right again, as whoever forges a file would.
 fn sign(bytes: &mut [u8]) {
     let body = bytes.len() - 8;
@@ -151,6 +164,17 @@ fn rules_with_keys_or_steps_of_their_own_are_sets_of_their_own() {
     assert_eq!(sets, [vec![0], vec![2], vec![1], vec![]]);
     assert_eq!(RuleSet::part_of(&file, 2).unwrap().len(), 1);
     assert!(RuleSet::part_of(&file, 3).is_err());
+    // What was saved under one of them is no state of another.
+    let (first, second) = (RuleSet::part_of(&file, 0).unwrap(), RuleSet::part_of(&file, 1).unwrap());
+    let state = MonitorState::new(&first, vec![0; first.state_len()]).unwrap();
+    let mut saved = vec![0; first.snapshot_len()];
+    first.save(&state, &mut saved).unwrap();
+    assert!(second.restore(&saved, vec![0; second.state_len()]).is_err());
+    // A fingerprint is checked like everything else.
+    let mut forged = bytes.clone();
+    forged[24] ^= 1;
+    sign(&mut forged);
+    assert!(File::open(&forged).is_err());
     let read = artifact::read(&bytes).unwrap();
     let event = |tool: &str, file: &str| Event {
         session: "s".to_owned(),
@@ -243,6 +267,7 @@ fn forged_artifacts_are_harmless() {
                         .copy_from_slice(&(random.bits() as u32 >> random.below(32)).to_le_bytes()),
                 }
             }
+            fingerprint(&mut forged);
             sign(&mut forged);
             if let Ok(rules) = RuleSet::from_bytes(&forged) {
                 loaded += 1;

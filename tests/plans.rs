@@ -256,6 +256,24 @@ fn many_rules_fill_several_words_and_blocks() {
     check(&rules, &mut random, 6, false);
 }
 
+/// Each compiles to a small diagram, and together, tested in this order, they would make an enormous one.
+#[test]
+fn rules_that_do_not_go_together_are_kept_apart() {
+    let names: Vec<String> =
+        ["a", "c", "b", "d"].iter().flat_map(|n| (0..9).map(move |i| format!("{n}{i}"))).collect();
+    let rule = |x: &str, y: &str| {
+        let pairs: Vec<String> = (0..9).map(|i| format!("({x}{i} <-> {y}{i})")).collect();
+        let formula = crate::oracle::read(&format!("G({})", pairs.join(" & ")));
+        let options = Options { after_violation: Some(AfterViolation::Off), ..Options::default() };
+        compile(&formula, &names, &options).unwrap().automaton
+    };
+    let automata = [rule("a", "b"), rule("c", "d")];
+    let alone: usize = automata.iter().map(|a| a.words().len() * 4).sum();
+    let members: Vec<_> = automata.iter().collect();
+    let planned = plan(&members, &PlanOptions { prop_len: names.len(), ..PlanOptions::default() }).unwrap();
+    assert!(planned.section.len() < 4 * alone, "{} bytes for {alone}", planned.section.len());
+}
+
 #[test]
 fn the_plan_fits_the_rules() {
     let mut random = Random::new(13);

@@ -14,10 +14,8 @@ use tracelaw_runtime::{
 #[must_use]
 pub fn assemble(mut sections: Vec<(Section, Vec<u8>)>) -> Vec<u8> {
     sections.sort_by_key(|(kind, _)| *kind);
-    let mut stepped = Vec::new();
-    for (_, bytes) in sections.iter().filter(|(kind, _)| matches!(kind, Section::Rules | Section::Names)) {
-        stepped.extend_from_slice(bytes);
-    }
+    // What the fingerprint is of: the rule sets and the names, which come first.
+    let mut stepped = 0;
     let mut table = Vec::with_capacity(sections.len() * ENTRY);
     let mut body = Vec::new();
     let start = (HEADER + sections.len() * ENTRY).next_multiple_of(ALIGN);
@@ -27,6 +25,9 @@ pub fn assemble(mut sections: Vec<(Section, Vec<u8>)>) -> Vec<u8> {
         table.extend_from_slice(&((start + body.len()) as u64).to_le_bytes());
         table.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
         body.extend_from_slice(bytes);
+        if *kind <= Section::Names {
+            stepped = body.len();
+        }
         body.resize(body.len().next_multiple_of(ALIGN), 0);
     }
     let mut file = Vec::with_capacity(start + body.len() + 8);
@@ -34,7 +35,7 @@ pub fn assemble(mut sections: Vec<(Section, Vec<u8>)>) -> Vec<u8> {
     file.extend_from_slice(&FORMAT.to_le_bytes());
     file.extend_from_slice(&(sections.len() as u32).to_le_bytes());
     file.extend_from_slice(&((start + body.len() + 8) as u64).to_le_bytes());
-    file.extend_from_slice(&wire::xxh64(&stepped, 0).to_le_bytes());
+    file.extend_from_slice(&wire::xxh64(&body[..stepped], 0).to_le_bytes());
     file.extend(table);
     file.resize(start, 0);
     file.extend(body);

@@ -62,6 +62,11 @@ impl Dd {
         Dd { nodes: Vec::new(), table: vec![(0, EMPTY); 64], scratch: Vec::new(), limits, deadline }
     }
 
+    /// Changes what may be used from now on.
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
     /// An empty arena with the same budget.
     pub(crate) fn sibling(&self) -> Dd {
         Dd::new(self.limits, self.deadline)

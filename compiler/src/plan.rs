@@ -110,6 +110,8 @@ impl GroupKind {
 const BLOCK: usize = 1024;
 /// Letter classes of one cluster at most, where they do not come one per proposition.
 const MAX_CLASSES: usize = 256;
+/// Diagram nodes of a cluster beyond a few times those of its first rule.
+const MAX_NODES: usize = 1 << 14;
 /// Clusters tried for a rule: those that share most propositions with it.
 const TRIED: usize = 4;
 /// Propositions of a cluster whose letters are classified by gathering their bits.
@@ -289,14 +291,20 @@ fn cluster<W: AsRef<[u32]>>(
             .collect();
         likely.sort_by_key(|&(shared, i)| (std::cmp::Reverse(shared), i));
         let mut placed = false;
-        for (_, i) in likely.into_iter().take(TRIED) {
+        // Rules without a common proposition multiply their classes.
+        let few = |shared: usize, i: usize| {
+            shared > 0 || clusters[i].classes.len() * rules[rule].classes <= MAX_CLASSES
+        };
+        let likely: Vec<usize> =
+            likely.into_iter().filter(|&(shared, i)| few(shared, i)).map(|(_, i)| i).collect();
+        for i in likely.into_iter().take(TRIED) {
             if clusters[i].add(automata[rule], &rules[rule], rule)? {
                 placed = true;
                 break;
             }
         }
         if !placed {
-            let mut fresh = Joint::new();
+            let mut fresh = Joint::new(automata[rule].diagrams().0.len());
             fresh.add(automata[rule], &rules[rule], rule)?;
             clusters.push(fresh);
         }
@@ -346,8 +354,10 @@ const fn variable(prop: u32) -> u32 {
 }
 
 impl Joint {
-    fn new() -> Joint {
-        let dd = Dd::new(Limits::default(), None);
+    /// A cluster whose first rule has so many diagram nodes. Those of all its rules together may be a few times as many:
+    /// a classifier that outgrows that is slower than two.
+    fn new(nodes: usize) -> Joint {
+        let dd = Dd::new(Limits { max_nodes: nodes * 4 + MAX_NODES, ..Limits::default() }, None);
         Joint { dd, root: terminal(0), rules: Vec::new(), props: Vec::new(), classes: vec![Vec::new()] }
     }
 
@@ -358,6 +368,23 @@ impl Joint {
         rule: &Rule,
         index: usize,
     ) -> Result<bool, BuildError> {
+        match self.joined(automaton) {
+            Ok((root, pairs)) if pairs.len() <= MAX_CLASSES || self.rules.is_empty() => {
+                self.accept(rule, index, root, &pairs);
+                Ok(true)
+            }
+            // Too large together: the rule finds another cluster.
+            Ok(_) => Ok(false),
+            Err(_) if !self.rules.is_empty() => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The classifier with one rule more, and for each of its classes that of the cluster and that of the rule.
+    fn joined<W: AsRef<[u32]>>(
+        &mut self,
+        automaton: &Automaton<W>,
+    ) -> Result<(Ref, Vec<(u32, u32)>), BuildError> {
         let (nodes, roots) = automaton.diagrams();
         let mut made: Vec<Ref> = Vec::with_capacity(nodes.len());
         let reference = |made: &[Ref], r: u32| if value(r).is_some() { r } else { made[r as usize] };
@@ -368,10 +395,10 @@ impl Joint {
         let own = roots.first().map_or(terminal(0), |&r| reference(&made, r));
         let mut split = Split::new();
         let root = self.dd.apply(&mut split, &mut Cache::new(), self.root, own)?;
-        let pairs = split.pairs();
-        if pairs.len() > MAX_CLASSES && !self.rules.is_empty() {
-            return Ok(false);
-        }
+        Ok((root, split.pairs()))
+    }
+
+    fn accept(&mut self, rule: &Rule, index: usize, root: Ref, pairs: &[(u32, u32)]) {
         self.root = root;
         self.classes = pairs
             .iter()
@@ -385,11 +412,12 @@ impl Joint {
         self.props.extend(&rule.props);
         self.props.sort_unstable();
         self.props.dedup();
-        Ok(true)
     }
 
     /// Leaves out the letters that cannot occur and chooses the way to find a letter's class.
     fn finish(mut self, options: &PlanOptions) -> Result<Cluster, BuildError> {
+        // What was given up on the way took its share.
+        self.dd.set_limits(Limits::default());
         let flipped = |set: &[u32]| -> Vec<u32> {
             let mut set: Vec<u32> = set.iter().map(|&p| variable(p)).collect();
             set.sort_unstable();

@@ -6,7 +6,7 @@ use crate::{
     classes::{self, Classifier},
     group::{self, Group, Note, Place},
     monitor::{BLOCK, Input, Noted},
-    wire::{Bytes, File, Section},
+    wire::{Bytes, File, Section, xxh64},
 };
 
 /// Words before the records.
@@ -105,7 +105,8 @@ impl<'a> RuleSet<'a> {
             .sections(Section::Rules)
             .nth(part)
             .ok_or(LoadError { what: "no such rule set", at: part })?;
-        RuleSet::from_section(bytes, file.fingerprint())
+        // A snapshot of one part is none of another.
+        RuleSet::from_section(bytes, xxh64(&(part as u64).to_le_bytes(), file.fingerprint()))
     }
 
     /// Takes the bytes of one rule set, as `plan` of the compiler writes it.
@@ -179,7 +180,11 @@ impl<'a> RuleSet<'a> {
             if !bounds.is_sorted() || r.state_len == 0 {
                 return Err(bad("verdict ranges out of order", at));
             }
-            if section.part(r.distances as usize, r.state_len as usize * 4).is_none() {
+            if (r.state_len as usize)
+                .checked_mul(4)
+                .and_then(|len| section.part(r.distances as usize, len))
+                .is_none()
+            {
                 return Err(bad("a rule's distances are not there", at));
             }
         }
@@ -362,7 +367,7 @@ impl<'a> RuleSet<'a> {
         if self.group_len == 1 {
             // The slots of one group are in the order of the rules.
             let group = &self.groups[0];
-            let class = input.class(|letter| self.classifiers[0].class(letter));
+            let class = input.class(|letter| self.classifier(group.classifier).class(letter));
             group.step(self, state, class, input, &mut Direct::<_, BREACHES>(each));
             return;
         }

@@ -116,6 +116,7 @@ impl<'a> File<'a> {
             sections.checked_mul(ENTRY).and_then(|len| len.checked_add(HEADER)).filter(|&end| end <= body);
         let mut end = table.ok_or(bad("the section table is longer than the file", 12))?;
         let mut last = Section::Rules;
+        let (start, mut stepped) = (end.next_multiple_of(ALIGN), end.next_multiple_of(ALIGN));
         for entry in 0..sections {
             let at = HEADER + entry * ENTRY;
             let (kind, offset, len) = file.entry(entry).ok_or(bad("unknown section", at))?;
@@ -123,6 +124,13 @@ impl<'a> File<'a> {
                 return Err(bad("a section is out of place", at));
             }
             (last, end) = (kind, offset + len);
+            if kind <= Section::Names {
+                stepped = end;
+            }
+        }
+        let stepped = b.part(start, stepped - start).unwrap_or(&[]);
+        if xxh64(stepped, 0) != fingerprint {
+            return Err(bad("the fingerprint is not that of the rule sets", 24));
         }
         Ok(file)
     }

@@ -31,6 +31,24 @@ pub extern "C" fn _start() -> ! {
         rules.step(&mut state, letter, |change| {
             core::hint::black_box(change);
         });
+        let symbols = core::hint::black_box(&[tracelaw_runtime::Symbol(0); 9][..]);
+        for tell in [tracelaw_runtime::Tell::Changes, tracelaw_runtime::Tell::Breaches] {
+            rules.run(&mut state, symbols, tell, |event, change| {
+                core::hint::black_box((event, change));
+            });
+        }
+        rules.step_symbol(&mut state, core::hint::black_box(tracelaw_runtime::Symbol(0)), |change| {
+            core::hint::black_box(change);
+        });
+        core::hint::black_box((
+            rules.allows(&state, letter),
+            rules.symbol(letter),
+            rules.verdict(&state, core::hint::black_box(3)),
+        ));
+        let (mut next, mut marks) = ([0; 64], [0; 64]);
+        core::hint::black_box(rules.table(&mut next, &mut marks).is_ok());
+        let mut allowed = [0u64; 8];
+        core::hint::black_box(rules.allowed(&state, &mut allowed));
         let mut snapshot = [0; 128];
         let saved = rules.save(&state, &mut snapshot);
         let restored = rules.restore(&snapshot, [0; 64]);
@@ -47,6 +65,24 @@ pub extern "C" fn _start() -> ! {
             core::hint::black_box((composed.function(symbols), states, counts));
         }
     }
+    if let Ok(file) = tracelaw_runtime::wire::File::open(bytes)
+        && let Ok(names) = tracelaw_runtime::Names::of(&file)
+    {
+        core::hint::black_box((
+            names.propositions().count(),
+            names.rules().count(),
+            names.rules_of(core::hint::black_box(1)).count(),
+        ));
+    }
+    let mut watch = columns::Watch::new(core::hint::black_box(columns::Shape::Response));
+    let mut breaches = [0; 2];
+    watch.run(
+        core::hint::black_box(100),
+        core::hint::black_box(&[1, 2]),
+        core::hint::black_box(&[1]),
+        &mut breaches,
+    );
+    core::hint::black_box((watch, breaches));
     let mut column = [0; 2];
     columns::truth(symbols, &[1, 0, 0, 0], &mut column);
     core::hint::black_box(column);
