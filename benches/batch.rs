@@ -58,7 +58,7 @@ fn walks(c: &mut Criterion) {
     });
     group.bench_function("run", |b| b.iter(|| table.run(0, black_box(&walked))));
     group.bench_function("run, marks", |b| b.iter(|| table.run_marked(0, black_box(&walked), |_, _| {})));
-    for count in [4, 64] {
+    for count in [3, 4, 64] {
         let columns = sessions(&walked, count);
         let mut states = vec![0; count];
         group.bench_function(BenchmarkId::new("interleaved, sessions", count), |b| {
