@@ -1,5 +1,6 @@
 //! Drives the built binary as a user would.
 
+mod bench;
 mod check;
 mod eval;
 mod explain;
