@@ -96,6 +96,59 @@ impl From<LoadError> for ReadError {
     }
 }
 
+/// Why an artifact is not what its text compiles to.
+#[derive(Debug)]
+pub enum VerifyError {
+    /// It cannot be read.
+    Read(ReadError),
+    /// Its text does not compile.
+    Compile(Report),
+    /// Another version wrote it, which may have compiled the text to other tables that judge alike.
+    Version(String),
+    /// The same text gives other bytes.
+    Differs,
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VerifyError::Read(error) => error.fmt(f),
+            VerifyError::Compile(report) => write!(f, "mistakes in the artifact's policy: {report}"),
+            VerifyError::Version(version) => write!(
+                f,
+                "it was compiled by version {version}, this is {}: compile its text again with this one",
+                env!("CARGO_PKG_VERSION")
+            ),
+            VerifyError::Differs => f.write_str(
+                "its tables are not those of its text: somebody changed it; compile the policy again and use that",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for VerifyError {}
+
+/// Compiles the text of an artifact again and compares all that the file holds.
+///
+/// A good checksum says that a file is not damaged; this says that nobody wrote tables into it that judge otherwise than
+/// the policy whose text it shows.
+///
+/// # Errors
+/// When that cannot be done, or when something differs.
+pub fn verify(bytes: &[u8]) -> Result<(), VerifyError> {
+    let Artifact { policy, text, name, .. } = read(bytes).map_err(VerifyError::Read)?;
+    let versions = || read_texts(section(&File::open(bytes)?, Section::Versions)?);
+    let versions = versions().map_err(|e| VerifyError::Read(e.into()))?;
+    match versions[..] {
+        [version, _] if version != env!("CARGO_PKG_VERSION") => {
+            return Err(VerifyError::Version(version.to_owned()));
+        }
+        _ => {}
+    }
+    let plan = Plan::new(&policy).map_err(VerifyError::Compile)?;
+    if write(&policy, &plan, &text, &name) == bytes { Ok(()) } else { Err(VerifyError::Differs) }
+}
+
 /// Whether the bytes begin like an artifact.
 #[must_use]
 pub fn is_artifact(bytes: &[u8]) -> bool {

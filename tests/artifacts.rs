@@ -242,6 +242,49 @@ fn damaged_artifacts_are_refused() {
     }
 }
 
+/// Else a small file with many records of one long table would take long to load.
+#[test]
+fn records_do_not_share_long_tables() {
+    let section = |classifiers: u32, nodes: usize| {
+        let records = 8 + classifiers * 8;
+        let mut words = vec![1, 0, classifiers, 0, 0, 0, 0, 0];
+        for _ in 0..classifiers {
+            words.extend([2, 1, 0, 0, 0, 0, records * 4, nodes as u32 * 12]);
+        }
+        words.extend([0, 1 << 31, 1 << 31].repeat(nodes));
+        words.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>()
+    };
+    for (classifiers, nodes) in [(1, 1000), (100, 80)] {
+        assert!(RuleSet::from_section(&section(classifiers, nodes), 0).is_ok(), "{classifiers} of {nodes}");
+    }
+    let error = RuleSet::from_section(&section(2, 1000), 0).unwrap_err().to_string();
+    assert!(error.contains("share"), "{error}");
+}
+
+#[test]
+fn verifying_tells_a_forged_table() {
+    for text in policies() {
+        let (_, _, bytes) = compiled(&text);
+        artifact::verify(&bytes).unwrap();
+        // The last byte of the rule set, wherever it loads.
+        let file = File::open(&bytes).unwrap();
+        let rules = file.sections(Section::Rules).next().unwrap();
+        let end = rules.as_ptr() as usize - bytes.as_ptr() as usize + rules.len();
+        let mut loaded = 0;
+        for at in end - 64..end {
+            let mut forged = bytes.clone();
+            forged[at] ^= 1;
+            fingerprint(&mut forged);
+            sign(&mut forged);
+            if artifact::read(&forged).is_ok() {
+                loaded += 1;
+                assert!(matches!(artifact::verify(&forged), Err(artifact::VerifyError::Differs)));
+            }
+        }
+        assert!(loaded > 0);
+    }
+}
+
 /// Files with a good checksum that no compiler wrote: they are refused, or they do no harm.
 #[test]
 fn forged_artifacts_are_harmless() {

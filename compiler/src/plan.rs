@@ -54,8 +54,46 @@ pub struct PlanOptions {
 pub struct Planned {
     /// What [`RuleSet::from_section`] takes.
     pub section: Vec<u8>,
+    /// How letters become classes; none if no group needs them.
+    pub classifiers: Vec<ClassifierPlan>,
     /// The groups, in the order in which they are stepped.
     pub groups: Vec<GroupPlan>,
+}
+
+/// One classifier of a plan, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassifierPlan {
+    /// How it finds the class of a letter.
+    pub kind: ClassifierKind,
+    /// Letter classes.
+    pub classes: usize,
+    /// Bytes of its tables.
+    pub bytes: usize,
+    /// What the cost model expects of a classification, in tenths of a nanosecond.
+    pub cost: usize,
+}
+
+/// How the class of a letter is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClassifierKind {
+    /// By the one proposition that is true.
+    Direct,
+    /// By the bits of a few propositions together.
+    Gather,
+    /// By a decision diagram.
+    Diagram,
+}
+
+impl ClassifierKind {
+    /// The word used in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ClassifierKind::Direct => "direct",
+            ClassifierKind::Gather => "gather",
+            ClassifierKind::Diagram => "diagram",
+        }
+    }
 }
 
 /// One group of a plan, for people.
@@ -73,7 +111,7 @@ pub struct GroupPlan {
     pub classifier: usize,
     /// Bytes of the tables.
     pub bytes: usize,
-    /// What the cost model expects of a step, in tenths of a nanosecond, the classifier aside.
+    /// What the cost model expects of a step, in tenths of a nanosecond, once the class is found.
     pub cost: usize,
 }
 
@@ -170,7 +208,10 @@ impl Block {
         let clusters = self.clusters.iter().map(|(cluster, members)| {
             cost::classifier(&cluster.classifier) + cost::of_all(&View { rules, cluster }, members)
         });
-        clusters.sum::<usize>() + self.open.iter().map(cost::open_members).sum::<usize>()
+        let groups = self.clusters.iter().flat_map(|(_, members)| members).chain(&self.open);
+        cost::together(self.clusters.len(), groups)
+            + clusters.sum::<usize>()
+            + self.open.iter().map(|members| cost::open_members(rules, members)).sum::<usize>()
     }
 }
 
@@ -268,6 +309,16 @@ enum Classifier {
     Gather { props: Vec<u32>, table: Vec<u16> },
     /// By a diagram whose terminals are classes: nodes, children first, and the root.
     Diagram { nodes: Vec<[u32; 3]>, root: u32, props: usize },
+}
+
+impl Classifier {
+    const fn kind(&self) -> ClassifierKind {
+        match self {
+            Classifier::Direct(_) => ClassifierKind::Direct,
+            Classifier::Gather { .. } => ClassifierKind::Gather,
+            Classifier::Diagram { .. } => ClassifierKind::Diagram,
+        }
+    }
 }
 
 fn cluster<W: AsRef<[u32]>>(

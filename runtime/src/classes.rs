@@ -1,6 +1,9 @@
 //! From letters to classes: letters that no rule of a group tells apart are one class.
 
-use crate::{Letter, wire::Bytes};
+use crate::{
+    Letter,
+    wire::{Budget, Bytes},
+};
 
 /// Words of a classifier's record.
 pub(crate) const RECORD: usize = 8;
@@ -50,7 +53,12 @@ impl<'a> Classifier<'a> {
     ///
     /// # Complexity
     /// O(table, runs, nodes).
-    pub(crate) fn check(&self, prop_len: u32) -> Result<(), &'static str> {
+    pub(crate) fn check(&self, prop_len: u32, budget: &mut Budget) -> Result<(), &'static str> {
+        match self.kind {
+            Kind::Direct(table) => budget.take(&[table.0])?,
+            Kind::Gather { runs, table } => budget.take(&[runs, table.0])?,
+            Kind::Diagram { nodes, .. } => budget.take(&[nodes.0])?,
+        }
         if self.class_len == 0 || self.class_len > 1 << 16 {
             return Err("no letter classes");
         }

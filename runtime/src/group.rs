@@ -4,7 +4,7 @@ use crate::{
     RuleSet, Symbol, Verdict,
     classes::{check_diagram, refers, walk},
     monitor::{BLOCK, Change, Input},
-    wire::Bytes,
+    wire::{Budget, Bytes},
 };
 
 mod lanes;
@@ -121,7 +121,7 @@ impl<'a> Group<'a> {
     /// Reads a record: kind, classifier, place in the state, states or bits, shift or words, offset and number of
     /// slots, offset and length of the table (coefficients, nodes), offset of the marks (roots), of the parts, offset
     /// and number of the masks, offset of the allowed classes, initial state (offset of it), offset of the verdicts.
-    pub(crate) fn read(section: Bytes<'a>, at: usize, class_len: u32, prop_len: u32) -> Option<Group<'a>> {
+    pub(crate) fn read(section: Bytes<'a>, at: usize, class_len: u32) -> Option<Group<'a>> {
         let record = section.part(at, RECORD * 4)?.as_chunks::<4>().0.first_chunk::<RECORD>()?;
         let [
             kind,
@@ -161,7 +161,7 @@ impl<'a> Group<'a> {
         let kind = match kind {
             2 | 4 => Kind::Table(Table::read(record, class_len)?),
             8 => Kind::Lanes(Lanes::read(record)?),
-            32 => Kind::Open(Open::read(record, prop_len)?),
+            32 => Kind::Open(Open::read(record)?),
             16 => {
                 let roots = Bytes(record.part(marks, (states as usize).checked_mul(4)?)?);
                 Kind::Diagrams { nodes: Bytes(table), roots, states, initial }
@@ -169,6 +169,30 @@ impl<'a> Group<'a> {
             _ => return None,
         };
         Some(Group { classifier, at: place as usize, slots, kind })
+    }
+
+    /// The classifier and the first rule of the group whose record is at `at`.
+    #[inline]
+    pub(crate) fn head(section: Bytes<'a>, at: usize) -> (u32, u32) {
+        let word = |at: usize| section.u32(at).unwrap_or(0);
+        (word(at + 4), word(word(at + 20) as usize))
+    }
+
+    /// Steps the table whose record is at `at`, if it is one, without reading more of the record than that takes; where
+    /// there is something to say, or nothing to step, the whole group has to be read.
+    ///
+    /// A group that is not kept ready costs several times more to read than to step.
+    #[inline]
+    pub(crate) fn step_quietly<N: Note>(
+        section: Bytes<'a>,
+        at: usize,
+        state: &mut impl Place,
+        class: u32,
+        note: &N,
+    ) -> Option<()> {
+        let record = Bytes(section.part(at, RECORD * 4)?);
+        let word = |i: usize| record.u32(i * 4).unwrap_or(0);
+        table::step_quietly(section, [word(0), word(2), word(7), word(9)], state, class, note)
     }
 
     /// Number of rules.
@@ -202,7 +226,12 @@ impl<'a> Group<'a> {
     ///
     /// # Complexity
     /// O(tables).
-    pub(crate) fn check(&self, class_len: u32, rules: &RuleSet<'_>) -> Result<(), &'static str> {
+    pub(crate) fn check(
+        &self,
+        class_len: u32,
+        rules: &RuleSet<'_>,
+        budget: &mut Budget,
+    ) -> Result<(), &'static str> {
         let slots = self.slot_len();
         if slots == 0 {
             return Err("a group without rules");
@@ -216,10 +245,11 @@ impl<'a> Group<'a> {
         }
         let states = |slot: usize| rules.rule(self.rule(slot)).state_len;
         match &self.kind {
-            Kind::Table(table) => table.check(class_len, slots, &states),
-            Kind::Lanes(lanes) => lanes.check(class_len, slots, &states),
-            Kind::Open(open) => open.check(slots, &states),
+            Kind::Table(table) => table.check(class_len, slots, &states, budget),
+            Kind::Lanes(lanes) => lanes.check(class_len, slots, &states, budget),
+            Kind::Open(open) => open.check(slots, &states, budget),
             Kind::Diagrams { nodes, roots, states: len, initial } => {
+                budget.take(&[nodes.0, roots.0])?;
                 let entries = len.saturating_mul(2);
                 let mut all = roots.0.as_chunks::<4>().0.iter().map(|root| u32::from_le_bytes(*root));
                 let sound = check_diagram(nodes.0, entries)

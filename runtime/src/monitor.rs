@@ -50,27 +50,28 @@ pub struct Change {
 /// Rules that one block of a rule set holds: changes are put in order block by block.
 pub(crate) const BLOCK: usize = 1024;
 
-/// The changes of one block in one step.
-pub(crate) struct Noted {
+/// The changes of one block of at most `64 * WORDS` rules in one step. Small, since every step of a set of several groups
+/// begins with an empty one.
+pub(crate) struct Noted<const WORDS: usize> {
     /// Which words of `changed` are not zero.
     words: u64,
     /// Which rules changed, as a bit set.
-    changed: [u64; BLOCK / 64],
+    changed: [u64; WORDS],
     /// What is to be said of them: verdict and, above it, breach.
-    news: [u8; BLOCK],
+    news: [[u8; 64]; WORDS],
 }
 
-impl Noted {
-    pub(crate) const fn new() -> Noted {
-        Noted { words: 0, changed: [0; BLOCK / 64], news: [0; BLOCK] }
+impl<const WORDS: usize> Noted<WORDS> {
+    pub(crate) const fn new() -> Self {
+        Noted { words: 0, changed: [0; WORDS], news: [[0; 64]; WORDS] }
     }
 
     #[inline]
     pub(crate) fn note(&mut self, change: Change) {
-        let place = change.rule as usize % BLOCK;
-        self.words |= 1 << (place / 64);
-        self.changed[place / 64] |= 1 << (place % 64);
-        self.news[place] = change.verdict as u8 | u8::from(change.breach) << 2;
+        let (word, bit) = (change.rule as usize / 64 % WORDS, change.rule as usize % 64);
+        self.words |= 1 << word;
+        self.changed[word] |= 1 << bit;
+        self.news[word][bit] = change.verdict as u8 | u8::from(change.breach) << 2;
     }
 
     /// Hands over the changes by rule and forgets them; `block` is the first rule's index.
@@ -78,15 +79,15 @@ impl Noted {
     pub(crate) fn tell(&mut self, block: u32, each: &mut impl FnMut(Change)) {
         let mut words = core::mem::take(&mut self.words);
         while words != 0 {
-            let i = words.trailing_zeros() as usize % (BLOCK / 64);
+            let word = words.trailing_zeros() as usize % WORDS;
             words &= words - 1;
-            let mut left = core::mem::take(&mut self.changed[i]);
+            let mut left = core::mem::take(&mut self.changed[word]);
             while left != 0 {
-                let place = i * 64 + left.trailing_zeros() as usize % 64;
+                let bit = left.trailing_zeros() as usize % 64;
                 left &= left - 1;
-                let news = self.news[place];
+                let news = self.news[word][bit];
                 let verdict = Verdict::from_bits(u16::from(news));
-                each(Change { rule: block + place as u32, verdict, breach: news & 4 != 0 });
+                each(Change { rule: block + (word * 64 + bit) as u32, verdict, breach: news & 4 != 0 });
             }
         }
     }

@@ -6,13 +6,15 @@ use crate::{
     classes::{self, Classifier},
     group::{self, Group, Note, Place},
     monitor::{BLOCK, Input, Noted},
-    wire::{Bytes, File, Section, xxh64},
+    wire::{Budget, Bytes, File, Section, xxh64},
 };
 
 /// Words before the records.
 const HEAD: usize = 8;
 /// Words of a rule's record: group, slot, states, first pending, holding, satisfied state, offset of the distances, zero.
 const RULE: usize = 8;
+/// Words of a bit set of the rules of one block.
+const WORDS: usize = BLOCK / 64;
 /// Groups and classifiers kept ready; those beyond are read from their records at every step.
 const READY: usize = 6;
 /// Stands for "never" among the distances.
@@ -137,10 +139,11 @@ impl<'a> RuleSet<'a> {
         if len * 4 > bytes.len() as u64 {
             return Err(bad("there are fewer records than it says", 4));
         }
+        let mut budget = Budget::new(section);
         for i in 0..rules.classifier_len {
             let at = rules.classifier_at(i);
             let classifier = Classifier::read(section, at).ok_or(bad("a classifier is not there", at))?;
-            classifier.check(rules.prop_len).map_err(|what| bad(what, at))?;
+            classifier.check(rules.prop_len, &mut budget).map_err(|what| bad(what, at))?;
             if let Some(ready) = rules.classifiers.get_mut(i as usize) {
                 *ready = classifier;
             }
@@ -151,7 +154,7 @@ impl<'a> RuleSet<'a> {
             let at = rules.group_at(i);
             let group = rules.read_group(i).ok_or(bad("a group's table is not there", at))?;
             let class_len = rules.classifier(group.classifier).class_len;
-            group.check(class_len, &rules).map_err(|what| bad(what, at))?;
+            group.check(class_len, &rules, &mut budget).map_err(|what| bad(what, at))?;
             let (place, len) = group.place();
             let this = group.rule(0) as usize / BLOCK;
             if place != end || this < block {
@@ -202,7 +205,7 @@ impl<'a> RuleSet<'a> {
     fn read_group(&self, i: u32) -> Option<Group<'a>> {
         let at = self.group_at(i);
         let classifier = self.section.u32(at + 4).filter(|&c| c < self.classifier_len)?;
-        Group::read(self.section, at, self.classifier(classifier).class_len, self.prop_len)
+        Group::read(self.section, at, self.classifier(classifier).class_len)
     }
 
     #[inline]
@@ -346,7 +349,7 @@ impl<'a> RuleSet<'a> {
         if self.group_len == 1 && self.groups[0].run(state, symbols, &mut note) {
             return;
         }
-        let mut noted = InBlock::<BREACHES>(Noted::new());
+        let mut noted = InBlock::<WORDS, BREACHES>(Noted::new());
         for (event, &symbol) in symbols.iter().enumerate() {
             let each = &mut |change| (note.each)(event, change);
             if self.group_len == 1 {
@@ -371,32 +374,44 @@ impl<'a> RuleSet<'a> {
             group.step(self, state, class, input, &mut Direct::<_, BREACHES>(each));
             return;
         }
-        self.advance_groups(state, input, &mut InBlock::<BREACHES>(Noted::new()), each);
+        if self.rule_len <= 64 {
+            self.advance_groups(state, input, &mut InBlock::<1, BREACHES>(Noted::new()), each);
+        } else {
+            self.advance_groups(state, input, &mut InBlock::<WORDS, BREACHES>(Noted::new()), each);
+        }
     }
 
     #[inline]
-    fn advance_groups<const BREACHES: bool>(
+    fn advance_groups<const WORDS: usize, const BREACHES: bool>(
         &self,
         state: &mut impl Place,
         input: impl Input,
-        noted: &mut InBlock<BREACHES>,
+        noted: &mut InBlock<WORDS, BREACHES>,
         each: &mut impl FnMut(Change),
     ) {
         let (mut known, mut block) = (None, 0);
         for i in 0..self.group_len {
-            self.with_group(i, |group| {
-                let class = match known {
-                    Some((classifier, class)) if classifier == group.classifier => class,
-                    _ => input.class(|letter| self.classifier(group.classifier).class(letter)),
-                };
-                known = Some((group.classifier, class));
-                let this = group.rule(0) / BLOCK as u32 * BLOCK as u32;
-                if this != block {
-                    noted.0.tell(block, each);
-                    block = this;
-                }
-                group.step(self, state, class, input, noted);
-            });
+            let ready = self.groups.get(i as usize);
+            let (classifier, first) = match ready {
+                Some(group) => (group.classifier, group.rule(0)),
+                None => Group::head(self.section, self.group_at(i)),
+            };
+            let class = match known {
+                Some((same, class)) if same == classifier => class,
+                _ => input.class(|letter| self.classifier(classifier).class(letter)),
+            };
+            known = Some((classifier, class));
+            let this = first / BLOCK as u32 * BLOCK as u32;
+            if this != block {
+                noted.0.tell(block, each);
+                block = this;
+            }
+            if ready.is_none()
+                && Group::step_quietly(self.section, self.group_at(i), state, class, noted).is_some()
+            {
+                continue;
+            }
+            self.with_group(i, |group| group.step(self, state, class, input, noted));
         }
         noted.0.tell(block, each);
     }
@@ -545,9 +560,9 @@ impl<F: FnMut(usize, Change), const BREACHES: bool> Note for AtEvent<F, BREACHES
 }
 
 /// Keeps changes until all groups of their block have been stepped.
-struct InBlock<const BREACHES: bool>(Noted);
+struct InBlock<const WORDS: usize, const BREACHES: bool>(Noted<WORDS>);
 
-impl<const BREACHES: bool> Note for InBlock<BREACHES> {
+impl<const WORDS: usize, const BREACHES: bool> Note for InBlock<WORDS, BREACHES> {
     const BREACHES: bool = BREACHES;
     #[inline]
     fn note(&mut self, change: Change) {

@@ -15,6 +15,10 @@ pub const ENTRY: usize = 24;
 /// Sections begin at multiples of so many bytes.
 pub const ALIGN: usize = 8;
 
+/// Records of a rule set may share tables of at most so many bytes; a longer one belongs to one record alone. So checking a
+/// file takes time linear in its length.
+pub const SHARED: usize = 1024;
+
 /// What a section holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
@@ -51,6 +55,11 @@ impl<'a> Bytes<'a> {
     }
 
     #[inline]
+    pub(crate) fn u8(self, at: usize) -> Option<u8> {
+        self.0.get(at).copied()
+    }
+
+    #[inline]
     pub(crate) fn u16(self, at: usize) -> Option<u16> {
         self.array(at).map(u16::from_le_bytes)
     }
@@ -68,6 +77,23 @@ impl<'a> Bytes<'a> {
     /// The `len` bytes from `at` on.
     pub(crate) fn part(self, at: usize, len: usize) -> Option<&'a [u8]> {
         self.0.get(at..)?.get(..len)
+    }
+}
+
+/// Bytes of long tables that may still be looked at.
+pub(crate) struct Budget(usize);
+
+impl Budget {
+    pub(crate) const fn new(section: Bytes<'_>) -> Budget {
+        Budget(section.0.len())
+    }
+
+    /// Counts tables that are about to be checked.
+    pub(crate) fn take(&mut self, tables: &[&[u8]]) -> Result<(), &'static str> {
+        for table in tables.iter().filter(|table| table.len() > SHARED) {
+            self.0 = self.0.checked_sub(table.len()).ok_or("records share their tables")?;
+        }
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use tracelaw_compiler::diag::{Diagnostic, Report, Span};
-use tracelaw_compiler::plan::{GroupPlan, PlanOptions};
+use tracelaw_compiler::plan::{self, ClassifierPlan, GroupPlan, PlanOptions, Planned};
 use tracelaw_compiler::{BuildError, Compiled, Options, Stats};
 use tracelaw_runtime::{Automaton, LoadError, RuleSet};
 
@@ -37,6 +37,7 @@ pub(super) struct PlannedSet {
     pub(super) rules: Vec<u32>,
     pub(super) stream: usize,
     pub(super) keyed: bool,
+    classifiers: Vec<ClassifierPlan>,
     groups: Vec<GroupPlan>,
 }
 
@@ -83,8 +84,9 @@ impl Plan {
         plan.warnings = warnings;
         let sets = plan.members().into_par_iter().map(|(stream, keyed, rules)| {
             let members: Vec<_> = rules.iter().map(|&r| &plan.rules[r as usize].automaton).collect();
-            let planned = tracelaw_compiler::plan::plan(&members, &plan_options(policy, keyed))?;
-            Ok(PlannedSet { section: planned.section, rules, stream, keyed, groups: planned.groups })
+            let Planned { section, classifiers, groups } =
+                plan::plan(&members, &plan_options(policy, keyed))?;
+            Ok(PlannedSet { section, rules, stream, keyed, classifiers, groups })
         });
         let sets: Result<Vec<_>, BuildError> = sets.collect();
         plan.sets = sets.map_err(|e| Diagnostic::error("limit", Span::default(), e.to_string()))?;
@@ -112,7 +114,14 @@ impl Plan {
             if RuleSet::from_section(&section, 0)?.len() as usize != rules.len() {
                 return Err(LoadError::new("its rule sets are those of another policy", stream));
             }
-            plan.sets.push(PlannedSet { section, rules, stream, keyed, groups: Vec::new() });
+            plan.sets.push(PlannedSet {
+                section,
+                rules,
+                stream,
+                keyed,
+                classifiers: Vec::new(),
+                groups: Vec::new(),
+            });
         }
         Ok(plan)
     }
@@ -173,10 +182,10 @@ impl Plan {
         self.sets.iter().map(|set| (set.section.as_slice(), set.rules.as_slice()))
     }
 
-    /// How each rule set is stepped: its rules, and its groups, whose rules are places in the former. An artifact does
-    /// not say.
-    pub fn groups(&self) -> impl Iterator<Item = (&[u32], &[GroupPlan])> {
-        self.sets.iter().map(|set| (set.rules.as_slice(), set.groups.as_slice()))
+    /// How each rule set is stepped: its rules, its classifiers, and its groups, whose rules are places among the first.
+    /// An artifact does not say.
+    pub fn groups(&self) -> impl Iterator<Item = (&[u32], &[ClassifierPlan], &[GroupPlan])> {
+        self.sets.iter().map(|set| (set.rules.as_slice(), set.classifiers.as_slice(), set.groups.as_slice()))
     }
 }
 

@@ -19,6 +19,7 @@ const EXAMPLE: &str = "\
 Examples:
   $ tracelaw compile corpora/examples/support.toml
   $ tracelaw compile corpora/examples/support.toml -o support.tlaw
+  $ tracelaw compile support.tlaw --verify
   $ tracelaw compile corpora/examples/support.toml --rule no-card-data-out --emit dot | dot -Tsvg > rule.svg
   $ tracelaw compile --formula 'G(pay -> F audit)' --emit hoa
   $ tracelaw compile --template 'response(pay, audit)' --emit json";
@@ -38,6 +39,9 @@ pub(super) struct Args {
     /// Write the compiled policy to this file, which every command takes in the policy's place and programs load
     #[arg(short, long, value_name = "FILE.tlaw", conflicts_with_all = ["formula", "template", "rule", "emit"])]
     output: Option<PathBuf>,
+    /// Compile the text of an artifact again and say whether the file is what comes of that
+    #[arg(long, conflicts_with_all = ["formula", "template", "rule", "emit", "output"])]
+    verify: bool,
 }
 
 /// A policy, one formula or one template.
@@ -175,6 +179,9 @@ impl Subject {
 }
 
 pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
+    if let (true, Some(path)) = (args.verify, &args.what.policy) {
+        return verify(path);
+    }
     if args.output.is_some() || args.emit == Emit::Plan {
         let (Some(path), None) = (&args.what.policy, &args.rule) else {
             return Err(Failure::new("a plan is that of a whole policy; give one, without `--rule`"));
@@ -243,17 +250,40 @@ fn write_artifact(input: &mut Input, output: &Path) -> Result<Ended, Failure> {
     Ok(Ended::Well)
 }
 
-/// The groups that rules are stepped in.
+fn verify(path: &Path) -> Result<Ended, Failure> {
+    let name = path.display();
+    let bytes = std::fs::read(path).map_err(|e| Failure::new(format_args!("cannot read `{name}`: {e}")))?;
+    if !artifact::is_artifact(&bytes) {
+        return Err(Failure::new(format_args!(
+            "`{name}` is no artifact; `-o FILE.tlaw` makes one of a policy"
+        )));
+    }
+    artifact::verify(&bytes).map_err(|e| Failure::new(format_args!("`{name}`: {e}")))?;
+    let mut out = human_output();
+    writeln!(out, "{name}: what its text compiles to")?;
+    out.flush()?;
+    Ok(Ended::Well)
+}
+
+/// How letters become classes, and the groups that rules are stepped in.
 fn write_plan(input: &mut Input) -> Result<Ended, Failure> {
     // An artifact does not say how its plan came about: the same text gives the same plan again.
     let plan = audit::Plan::new(&input.policy).map_err(|report| input.text.fail(&report))?;
     let mut out = human_output();
-    writeln!(
-        out,
-        "{:>3}  {:8}  {:>5}  {:>7}  {:>7}  {:>9}  {:>8}  of",
-        "set", "group", "rules", "states", "classes", "bytes", "about"
-    )?;
-    for (set, (rules, groups)) in plan.groups().enumerate() {
+    let mut row = |cells: [&dyn std::fmt::Display; 8]| {
+        let [set, part, rules, states, classes, bytes, cost, of] = cells;
+        writeln!(
+            out,
+            "{set:>3}  {part:10}  {rules:>5}  {states:>6}  {classes:>7}  {bytes:>9}  {cost:>8}  {of}"
+        )
+    };
+    let nanoseconds = |tenths: usize| format!("{:.1} ns", tenths as f64 / 10.0);
+    row([&"set", &"part", &"rules", &"states", &"classes", &"bytes", &"about", &"of"])?;
+    for (set, (rules, classifiers, groups)) in plan.groups().enumerate() {
+        for c in classifiers {
+            let cost = nanoseconds(c.cost);
+            row([&set, &c.kind.as_str(), &"", &"", &c.classes, &c.bytes, &cost, &"classes of letters"])?;
+        }
         for group in groups {
             let ids: Vec<_> = group
                 .rules
@@ -261,17 +291,8 @@ fn write_plan(input: &mut Input) -> Result<Ended, Failure> {
                 .filter_map(|&r| input.policy.rules.get(*rules.get(r as usize)? as usize))
                 .map(|rule| clean(&rule.id))
                 .collect();
-            writeln!(
-                out,
-                "{set:>3}  {:8}  {:>5}  {:>7}  {:>7}  {:>9}  {:>5.1} ns  {}",
-                group.kind.as_str(),
-                ids.len(),
-                group.states,
-                group.classes,
-                group.bytes,
-                group.cost as f64 / 10.0,
-                ids.join(", ")
-            )?;
+            let (kind, cost, of) = (group.kind.as_str(), nanoseconds(group.cost), ids.join(", "));
+            row([&set, &kind, &ids.len(), &group.states, &group.classes, &group.bytes, &cost, &of])?;
         }
     }
     out.flush()?;

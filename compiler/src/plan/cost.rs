@@ -5,9 +5,16 @@ use super::{Classifier, LANE_STATES, Members, Rule, View};
 /// Lanes are taken unseen for so many rules.
 pub(super) const ALWAYS_LANES: usize = 16;
 /// A look-up whose address depends on the one before it, and the group's frame.
-const LOOK_UP: usize = 25;
+const LOOK_UP: usize = 60;
 /// The frame of a group of lanes.
-const LANES: usize = 20;
+const LANES: usize = 55;
+/// Reading the record of a group of lanes, or of a classifier, that the runtime does not keep ready; tables are stepped
+/// without.
+const UNREADY: [usize; 2] = [250, 60];
+/// Groups and classifiers that it keeps ready.
+const READY: usize = 6;
+/// Putting in order what the groups say.
+const ORDER: usize = 50;
 /// One word of lanes by its state bits: loads and operations.
 const WORD: [usize; 4] = [0, 8, 20, 60];
 /// A table that does not stay in the first-level cache.
@@ -23,8 +30,20 @@ pub(super) fn of(view: &View<'_>, members: &Members) -> usize {
         Members::Single(rule) => table(view.rules[*rule].states),
         Members::Product(product) => table(product.states),
         Members::Lanes { rules, bits } => LANES + rules.len().div_ceil(64) * WORD[*bits],
-        Members::Open { .. } => open_members(members),
+        Members::Open { .. } => open_members(view.rules, members),
     }
+}
+
+/// What it costs that there are so many classifiers and these groups, on top of each.
+pub(super) fn together<'m>(classifiers: usize, groups: impl Iterator<Item = &'m Members>) -> usize {
+    let lanes = |members: &Members| matches!(members, Members::Lanes { .. } | Members::Open { .. });
+    let (mut count, mut unready) = (0, 0);
+    for members in groups {
+        unready += usize::from(count >= READY && lanes(members));
+        count += 1;
+    }
+    let order = if count > 1 { ORDER } else { 0 };
+    order + unready * UNREADY[0] + classifiers.saturating_sub(READY) * UNREADY[1]
 }
 
 pub(super) fn of_all(view: &View<'_>, groups: &[Members]) -> usize {
@@ -40,7 +59,7 @@ pub(super) fn classifier(classifier: &Classifier) -> usize {
             15 + 8 * props.windows(2).filter(|w| !matches!(w, [a, b] if a + 1 == *b)).count()
         }
         // A path tests a part of the propositions; each test is a jump that is hard to foresee.
-        Classifier::Diagram { props, .. } => 20 * props.div_ceil(2),
+        Classifier::Diagram { props, .. } => 30 * props.div_ceil(2),
     }
 }
 
@@ -52,14 +71,18 @@ pub(super) fn fits_open(rule: &Rule) -> bool {
     rule.states <= LANE_STATES && bits(rule.states) + rule.props.len() <= OPEN_VARIABLES
 }
 
-/// What stepping open lanes costs.
-pub(super) fn open_members(members: &Members) -> usize {
-    match members {
-        Members::Open { rules, bits, inputs } => {
-            LANES + rules.len().div_ceil(64) * (40 + 20 * inputs + (4 << (bits + inputs)))
-        }
-        _ => 0,
-    }
+/// What stepping open lanes costs: a look per four propositions, the products, and about a quarter of the terms that
+/// there could be.
+pub(super) fn open_members(rules: &[Rule], members: &Members) -> usize {
+    let Members::Open { rules: members, bits, inputs } = members else { return 0 };
+    let word = |members: &[usize]| {
+        let mut quads: Vec<u32> =
+            members.iter().flat_map(|&r| &rules[r].props).map(|prop| prop / 4).collect();
+        quads.sort_unstable();
+        quads.dedup();
+        120 + quads.len() * (8 + 2 * inputs) + ((4 + 2 * bits) << (bits + inputs))
+    };
+    LANES + members.chunks(64).map(word).sum::<usize>()
 }
 
 /// Open lanes for rules that fit: those of one shape together, or all as the largest shape, whichever is cheaper.
@@ -78,7 +101,7 @@ pub(super) fn open(rules: &[Rule], members: &[usize]) -> Vec<Members> {
         return apart;
     }
     let together = vec![lanes((&most, &members.to_vec()))];
-    let cost = |way: &[Members]| way.iter().map(open_members).sum::<usize>();
+    let cost = |way: &[Members]| way.iter().map(|members| open_members(rules, members)).sum::<usize>();
     if cost(&together) <= cost(&apart) { together } else { apart }
 }
 

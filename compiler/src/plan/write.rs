@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use tracelaw_runtime::{Automaton, Letter};
+use tracelaw_runtime::{Automaton, Letter, wire::SHARED};
 
 use super::{
-    Classifier, Cluster, GroupKind, GroupPlan, Members, PlanOptions, Planned, Product, Rule, View, breaks,
-    cost,
+    Classifier, ClassifierPlan, Cluster, GroupKind, GroupPlan, Members, PlanOptions, Planned, Product, Rule,
+    View, breaks, cost,
 };
 use crate::{
     dd::{hasher, value},
@@ -26,7 +26,7 @@ const RULE: usize = 8;
 const CLASSIFIER: usize = 8;
 const GROUP: usize = 16;
 
-/// Tables behind the records. Equal ones are written once.
+/// Tables behind the records. Equal ones are written once if they are short.
 struct Blobs {
     base: usize,
     bytes: Vec<u8>,
@@ -35,13 +35,16 @@ struct Blobs {
 
 impl Blobs {
     fn put(&mut self, blob: Vec<u8>) -> u32 {
-        if let Some(&place) = self.places.get(&blob) {
+        let shared = blob.len() <= SHARED;
+        if let Some(&place) = self.places.get(&blob).filter(|_| shared) {
             return place;
         }
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
         let place = (self.base + self.bytes.len()) as u32;
         self.bytes.extend_from_slice(&blob);
-        self.places.insert(blob, place);
+        if shared {
+            self.places.insert(blob, place);
+        }
         place
     }
 
@@ -118,7 +121,7 @@ pub(super) fn write<W: AsRef<[u32]>>(
             (None, Members::Open { rules: members, bits, inputs }) => {
                 plan.kind = GroupKind::OpenLanes;
                 plan.states = 1 << bits;
-                plan.cost = cost::open_members(&group.members);
+                plan.cost = cost::open_members(rules, &group.members);
                 let own: Vec<_> = members.iter().map(|&r| (automata[r], &rules[r])).collect();
                 open(&mut record, &mut blobs, &own, (*bits, *inputs), options.prop_len);
             }
@@ -136,8 +139,17 @@ pub(super) fn write<W: AsRef<[u32]>>(
         group_records.push(record.words());
         described.push(plan);
     }
-    let mut classifier_records: Vec<[u32; CLASSIFIER]> =
-        clusters.iter().map(|c| classifier(&mut blobs, c)).collect();
+    let (mut classifier_records, mut classifiers) = (Vec::new(), Vec::new());
+    for cluster in clusters {
+        let before = blobs.bytes.len();
+        classifier_records.push(classifier(&mut blobs, cluster));
+        classifiers.push(ClassifierPlan {
+            kind: cluster.classifier.kind(),
+            classes: cluster.classes.len(),
+            bytes: blobs.bytes.len() - before,
+            cost: cost::classifier(&cluster.classifier),
+        });
+    }
     if clusters.is_empty() {
         classifier_records.push([2, 1, 1 << 31, 0, 0, 0, 0, 0]);
     }
@@ -150,7 +162,7 @@ pub(super) fn write<W: AsRef<[u32]>>(
     if u32::try_from(section.len()).is_err() {
         return Err(BuildError::too_large(section.len()));
     }
-    Ok(Planned { section, groups: described })
+    Ok(Planned { section, classifiers, groups: described })
 }
 
 /// A group's record under construction; see the runtime's reader.
@@ -329,7 +341,9 @@ fn lanes(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, members: &[usi
             coefficients.extend(row.iter().flat_map(|w| w.to_le_bytes()));
         }
     }
+    let unbreakable = |&rule: &usize| view.rules[rule].next.iter().all(|(_, breach)| !breach);
     record.kind = LANES;
+    record.marks = u32::from(members.iter().all(unbreakable));
     record.states = bits as u32;
     record.shape = (blocks * width) as u32;
     record.table_len = coefficients.len() as u32;
@@ -338,7 +352,7 @@ fn lanes(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, members: &[usi
     record.verdicts = lane_verdicts(blobs, members.iter().map(|&r| &view.rules[r]));
 }
 
-/// For each word of 64 rules: which lanes each proposition is an input of, and the terms of the polynomials in state bits
+/// For each word of 64 rules: which lanes the propositions are inputs of, four by four, and the terms of the polynomials in state bits
 /// and inputs.
 fn open<W: AsRef<[u32]>>(
     record: &mut Record,
@@ -347,50 +361,40 @@ fn open<W: AsRef<[u32]>>(
     (bits, inputs): (usize, usize),
     prop_len: usize,
 ) {
-    const TERMS: usize = 8;
-    let (outputs, variables) = (bits + 2, bits + inputs);
+    const OUTPUTS: usize = 7;
+    // Ways in which four propositions can hold.
+    const QUAD: usize = 16;
+    let (outputs, variables) = (1 + bits, bits + inputs);
     let mut table = Vec::new();
     let mut initial = Vec::new();
     for rules in rules.chunks(64) {
-        let mut masks = vec![0u64; prop_len * inputs];
+        let mut quads: Vec<u32> =
+            rules.iter().flat_map(|(_, rule)| &rule.props).map(|prop| prop / 4).collect();
+        quads.sort_unstable();
+        quads.dedup();
+        let mut masks = vec![0u64; quads.len() * QUAD * inputs];
         let mut coefficients = vec![vec![0u64; 1 << variables]; outputs];
         let mut start = vec![0u64; bits];
         for (lane, (automaton, rule)) in rules.iter().enumerate() {
-            for (input, &prop) in rule.props.iter().enumerate() {
-                masks[prop as usize * inputs + input] |= 1 << lane;
+            let polynomials = polynomials(automaton, rule, bits, prop_len);
+            let seats = seats(&polynomials, &coefficients, bits, rule.props.len(), inputs);
+            for (&seat, &prop) in seats.iter().zip(&rule.props) {
+                let quad = quads.partition_point(|&quad| quad < prop / 4);
+                for holding in (0..QUAD).filter(|holding| holding >> (prop % 4) & 1 != 0) {
+                    masks[(quad * QUAD + holding) * inputs + seat] |= 1 << lane;
+                }
             }
             for (bit, word) in start.iter_mut().enumerate() {
                 *word |= u64::from(rule.initial >> bit & 1) << lane;
             }
-            let mut values = vec![vec![false; 1 << variables]; outputs];
-            let mut letter = vec![0u64; prop_len.div_ceil(64)];
-            for holding in 0..1usize << rule.props.len() {
-                letter.fill(0);
-                for (input, &prop) in rule.props.iter().enumerate() {
-                    letter[prop as usize / 64] |= (holding as u64 >> input & 1) << (prop % 64);
-                }
-                let class = automaton.class(Letter(&letter)) as usize;
-                for code in 0..rule.states {
-                    let (to, breach) = rule.next[code * rule.classes + class];
-                    let news = breach || rule.verdicts[code] != rule.verdicts[to as usize];
-                    for (output, values) in values.iter_mut().enumerate() {
-                        values[holding << bits | code] = match output {
-                            o if o < bits => to >> o & 1 != 0,
-                            o if o == bits => news,
-                            _ => breach,
-                        };
-                    }
-                }
-            }
-            for (values, coefficients) in values.iter_mut().zip(&mut coefficients) {
-                moebius(values, variables);
-                for (value, coefficient) in values.iter().zip(coefficients) {
-                    *coefficient |= u64::from(*value) << lane;
+            for (products, coefficients) in polynomials.iter().zip(&mut coefficients) {
+                for &product in products {
+                    coefficients[seated(product, bits, &seats)] |= 1 << lane;
                 }
             }
         }
         let mut terms = Vec::new();
-        let mut counts = [0u32; TERMS];
+        let mut counts = [0u32; OUTPUTS];
         for (coefficients, count) in coefficients.iter().zip(&mut counts) {
             for (product, &coefficient) in coefficients.iter().enumerate().filter(|(_, c)| **c != 0) {
                 *count += 1;
@@ -400,7 +404,8 @@ fn open<W: AsRef<[u32]>>(
         }
         let masks = blobs.put(masks.iter().flat_map(|w| w.to_le_bytes()).collect());
         let terms = blobs.put(terms);
-        table.extend([bits as u32, inputs as u32, masks, terms].into_iter().chain(counts));
+        let head = [bits as u32, inputs as u32, quads.len() as u32, blobs.words(quads), masks, terms];
+        table.extend(head.into_iter().chain(counts));
         initial.extend(start);
     }
     record.kind = OPEN;
@@ -410,6 +415,67 @@ fn open<W: AsRef<[u32]>>(
     record.table = blobs.words(table);
     record.initial = blobs.put(initial.iter().flat_map(|w| w.to_le_bytes()).collect());
     record.verdicts = lane_verdicts(blobs, rules.iter().map(|(_, rule)| *rule));
+}
+
+/// For each output of a rule in open lanes ("breach", then the state bits) the products of its polynomial, over the state bits and the rule's own
+/// propositions.
+fn polynomials<W: AsRef<[u32]>>(
+    automaton: &Automaton<W>,
+    rule: &Rule,
+    bits: usize,
+    prop_len: usize,
+) -> Vec<Vec<usize>> {
+    let variables = bits + rule.props.len();
+    let mut values = vec![vec![false; 1 << variables]; 1 + bits];
+    let mut letter = vec![0u64; prop_len.div_ceil(64)];
+    for holding in 0..1usize << rule.props.len() {
+        letter.fill(0);
+        for (input, &prop) in rule.props.iter().enumerate() {
+            letter[prop as usize / 64] |= (holding as u64 >> input & 1) << (prop % 64);
+        }
+        let class = automaton.class(Letter(&letter)) as usize;
+        for code in 0..rule.states {
+            let (to, breach) = rule.next[code * rule.classes + class];
+            values[0][holding << bits | code] = breach;
+            for bit in 0..bits {
+                values[1 + bit][holding << bits | code] = to >> bit & 1 != 0;
+            }
+        }
+    }
+    let products = |mut values: Vec<bool>| {
+        moebius(&mut values, variables);
+        values.iter().enumerate().filter(|(_, is)| **is).map(|(product, _)| product).collect()
+    };
+    values.into_iter().map(products).collect()
+}
+
+/// Which input of the lane each proposition of a rule becomes: so that the rule has most of its products in common with
+/// those that are there.
+fn seats(
+    polynomials: &[Vec<usize>],
+    coefficients: &[Vec<u64>],
+    bits: usize,
+    props: usize,
+    inputs: usize,
+) -> Vec<usize> {
+    let ways = (0..inputs.pow(props as u32)).map(|way| {
+        let seat = |i: usize| way / inputs.pow(i as u32) % inputs;
+        (0..props).rev().map(seat).collect::<Vec<usize>>()
+    });
+    let apart = |seats: &Vec<usize>| seats.iter().enumerate().all(|(i, seat)| !seats[..i].contains(seat));
+    let fresh = |seats: &Vec<usize>| -> usize {
+        let of = |(products, there): (&Vec<usize>, &Vec<u64>)| {
+            products.iter().filter(|&&product| there[seated(product, bits, seats)] == 0).count()
+        };
+        polynomials.iter().zip(coefficients).map(of).sum()
+    };
+    ways.filter(apart).min_by_key(fresh).unwrap_or_default()
+}
+
+/// A product over the state bits and a rule's propositions as one over the state bits and the inputs of its lane.
+fn seated(product: usize, bits: usize, seats: &[usize]) -> usize {
+    let inputs = seats.iter().enumerate().filter(|(i, _)| product >> (bits + i) & 1 != 0);
+    inputs.fold(product & ((1 << bits) - 1), |sum, (_, seat)| sum | 1 << (bits + seat))
 }
 
 /// From the values of a Boolean function to the coefficients of its polynomial over GF(2): the Möbius transform.

@@ -5,7 +5,7 @@ use crate::{
     Change, Symbol, Verdict,
     arch::{self, Kernel},
     monitor::BLOCK,
-    wire::Bytes,
+    wire::{Budget, Bytes},
 };
 
 /// The most state bits of a lane.
@@ -27,6 +27,8 @@ pub(super) struct Lanes<'a> {
     /// Words of a block, and blocks.
     width: usize,
     blocks: usize,
+    /// No event breaks a rule in any state.
+    unbreakable: bool,
     coefficients: &'a [u8],
     /// For each block, `bits` times the words of the block.
     initial: &'a [u8],
@@ -79,7 +81,16 @@ impl<'a> Lanes<'a> {
         let initial = record.part(record.initial, words.checked_mul(bits)?.checked_mul(8)?)?;
         let verdicts = Bytes(record.part(record.verdicts, (record.slot_len as usize).checked_mul(2)?)?);
         let width = if words == 1 { 1 } else { WIDE };
-        Some(Lanes { bits, width, blocks: words / width, coefficients: record.table, initial, verdicts })
+        let unbreakable = record.marks != 0;
+        Some(Lanes {
+            bits,
+            width,
+            blocks: words / width,
+            unbreakable,
+            coefficients: record.table,
+            initial,
+            verdicts,
+        })
     }
 
     pub(super) fn check(
@@ -87,6 +98,7 @@ impl<'a> Lanes<'a> {
         class_len: u32,
         slots: usize,
         states: &dyn Fn(usize) -> u32,
+        budget: &mut Budget,
     ) -> Result<(), &'static str> {
         if !(1..=MAX_BITS).contains(&self.bits) {
             return Err("lanes of no such width");
@@ -103,6 +115,12 @@ impl<'a> Lanes<'a> {
         }
         if (0..slots).any(|slot| states(slot) > 1 << self.bits) {
             return Err("a rule has more states than its lane");
+        }
+        budget.take(&[self.coefficients])?;
+        let row = row_len(self.bits, self.width);
+        let breach = |row: &[u8]| row.iter().rev().take(row.len() / (self.bits + 2)).any(|byte| *byte != 0);
+        if self.unbreakable && self.coefficients.chunks_exact(row.max(1)).any(breach) {
+            return Err("an edge breaks a rule against what is said");
         }
         Ok(())
     }
@@ -209,6 +227,13 @@ impl<'a> Lanes<'a> {
     ) {
         let mut bits = load::<BITS, 1>(state.get(group.at..).unwrap_or(&[]));
         let (mut event, mut rest) = (0, symbols);
+        if breaches_only(note) && self.unbreakable {
+            for symbol in core::mem::take(&mut rest) {
+                if let Some(row) = self.row::<BITS>(*symbol) {
+                    bits = core::array::from_fn(|b| output(row, b, &bits));
+                }
+            }
+        }
         while !rest.is_empty() {
             // Breaches are rare: a few events at once are asked whether there is any, and gone through again if so.
             if breaches_only(note)
@@ -252,10 +277,16 @@ impl<'a> Lanes<'a> {
         news: &mut News<'_, BITS, 1, 1>,
         note: &impl Note,
     ) {
-        let at = usize::from(symbol.0) * row_len(BITS, 1);
-        if let Some(row) = self.coefficients.get(at..at + row_len(BITS, 1)) {
+        if let Some(row) = self.row::<BITS>(symbol) {
             news.read_block(0, row, bits, note);
         }
+    }
+
+    /// The coefficients of the only word; none of a symbol of another set.
+    #[inline(always)]
+    fn row<const BITS: usize>(&self, symbol: Symbol) -> Option<&'a [[u8; 8]]> {
+        let at = usize::from(symbol.0) * row_len(BITS, 1);
+        Some(self.coefficients.get(at..at + row_len(BITS, 1))?.as_chunks::<8>().0)
     }
 
     /// Where the word of one state bit of a slot's lane is.
@@ -326,15 +357,14 @@ impl<const BITS: usize, const WIDTH: usize, const BLOCKS: usize> News<'_, BITS, 
     fn read<'a, N: Note>(&mut self, rows: impl Iterator<Item = &'a [u8]>, state: &[u8], note: &N) -> usize {
         let (old, mut blocks) = (state.chunks_exact(BITS * WIDTH * 8), 0);
         for (block, (row, old)) in rows.zip(old).enumerate().take(BLOCKS) {
-            self.read_block(block, row, &load(old), note);
+            self.read_block(block, row.as_chunks::<8>().0, &load(old), note);
             blocks = block + 1;
         }
         blocks
     }
 
     #[inline(always)]
-    fn read_block<N: Note>(&mut self, block: usize, row: &[u8], old: &Bits<BITS, WIDTH>, _: &N) {
-        let row = row.as_chunks::<8>().0;
+    fn read_block<N: Note>(&mut self, block: usize, row: &[[u8; 8]], old: &Bits<BITS, WIDTH>, _: &N) {
         // No closures: one that is not inlined falls back to the baseline's vectors.
         for (b, words) in self.new[block].iter_mut().enumerate() {
             *words = output(row, b, old);

@@ -1,22 +1,29 @@
 //! Rules of few states and few propositions side by side in the bits of words, whatever letters come.
 
 use super::{Group, Note, Place, Record};
-use crate::{Change, Letter, Verdict, wire::Bytes};
+use crate::{
+    Change, Letter, Verdict,
+    wire::{Budget, Bytes},
+};
 
 /// State bits and inputs of a lane together, at the most.
 const MAX_VARIABLES: usize = 6;
-/// Words of a word's record: state bits, inputs, offset of the masks, offset of the terms, terms of each output.
-const RECORD: usize = 12;
-/// The most outputs: the new state bits, "something to say", "breach".
-const MAX_OUTPUTS: usize = MAX_VARIABLES + 2;
+/// Words of a word's record: state bits, inputs, number of quads and their offset, offset of the masks, offset of the
+/// terms, terms of each output.
+const RECORD: usize = 6 + MAX_OUTPUTS;
+/// The most outputs: "breach" and the new state bits.
+const MAX_OUTPUTS: usize = 1 + MAX_VARIABLES;
+/// Ways in which the propositions of a quad can hold.
+const QUAD: usize = 16;
 /// Bytes of a term: the number of the product, zero, the coefficient.
 const TERM: usize = 16;
 
 /// Like [`super::lanes::Lanes`], but the inputs of a lane are the values of its rule's own propositions rather than one
 /// class that all lanes share: where propositions hold as they like, the letters are too many to tell apart.
 ///
-/// Each proposition has for each word a mask per input: the lanes whose rule has it there. The inputs are the union of the
-/// masks of the propositions that hold. Outputs are polynomials over GF(2) in state bits and inputs, of which only
+/// A word reads the letter by quads, four neighbouring propositions each, where its rules have any. Each of the 16 ways in
+/// which a quad's propositions can hold has a mask per input: the lanes whose rule has one that holds there. The inputs
+/// are the union of those masks, found without a jump however many propositions hold. Outputs are polynomials over GF(2) in state bits and inputs, of which only
 /// the terms that some lane has are kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open<'a> {
@@ -26,7 +33,6 @@ pub(super) struct Open<'a> {
     initial: &'a [u8],
     /// Per lane the verdicts of its states, two bits each.
     verdicts: Bytes<'a>,
-    prop_len: u32,
 }
 
 /// One word, as its record describes it.
@@ -34,6 +40,7 @@ pub(super) struct Open<'a> {
 struct Word<'a> {
     bits: usize,
     inputs: usize,
+    quads: &'a [u8],
     masks: &'a [u8],
     terms: &'a [u8],
     counts: [u32; MAX_OUTPUTS],
@@ -41,18 +48,21 @@ struct Word<'a> {
 
 /// What an event does to 64 lanes.
 struct News {
+    /// The old and the new state bits, each the first of so many words.
+    old: [u64; MAX_VARIABLES],
     new: [u64; MAX_VARIABLES],
+    /// The lanes that have moved or are broken, or, if only breaches are told, those that are broken.
     told: u64,
     breach: u64,
 }
 
 impl<'a> Open<'a> {
-    pub(super) fn read(record: Record<'a>, prop_len: u32) -> Option<Open<'a>> {
+    pub(super) fn read(record: Record<'a>) -> Option<Open<'a>> {
         let words = record.shape as usize;
         let own = record.table.get(..words.checked_mul(RECORD * 4)?)?;
         let initial = record.part(record.initial, (record.states as usize).checked_mul(8)?)?;
         let verdicts = Bytes(record.part(record.verdicts, (record.slot_len as usize).checked_mul(2)?)?);
-        Some(Open { section: record.section, words: own, initial, verdicts, prop_len })
+        Some(Open { section: record.section, words: own, initial, verdicts })
     }
 
     fn words(&self) -> impl Iterator<Item = Option<Word<'a>>> + '_ {
@@ -61,29 +71,37 @@ impl<'a> Open<'a> {
 
     #[inline]
     fn word(&self, record: &[u8; RECORD * 4]) -> Option<Word<'a>> {
-        let [bits, inputs, masks, terms, counts @ ..] =
+        let [bits, inputs, quad_len, quads, masks, terms, counts @ ..] =
             record.as_chunks::<4>().0.first_chunk::<RECORD>()?.map(u32::from_le_bytes);
         let (bits, inputs) = (bits as usize, inputs as usize);
         let len = counts.iter().fold(0usize, |sum, n| sum.saturating_add(*n as usize));
-        let mask_len = (self.prop_len as usize).checked_mul(inputs)?.checked_mul(8)?;
+        let quad_len = quad_len as usize;
+        let mask_len = quad_len.checked_mul(QUAD)?.checked_mul(inputs)?.checked_mul(8)?;
         Some(Word {
             bits,
             inputs,
+            quads: self.section.part(quads as usize, quad_len.checked_mul(4)?)?,
             masks: self.section.part(masks as usize, mask_len)?,
             terms: self.section.part(terms as usize, len.checked_mul(TERM)?)?,
             counts,
         })
     }
 
-    pub(super) fn check(&self, slots: usize, states: &dyn Fn(usize) -> u32) -> Result<(), &'static str> {
+    pub(super) fn check(
+        &self,
+        slots: usize,
+        states: &dyn Fn(usize) -> u32,
+        budget: &mut Budget,
+    ) -> Result<(), &'static str> {
         let mut bits = 0;
         for (i, word) in self.words().enumerate() {
             let word = word.ok_or("the tables of a word of lanes are not there")?;
+            budget.take(&[word.terms])?;
             let variables = word.bits.saturating_add(word.inputs);
             if word.bits == 0 || variables > MAX_VARIABLES {
                 return Err("lanes of no such width");
             }
-            let past = word.counts.iter().skip(word.bits + 2).any(|&n| n != 0);
+            let past = word.counts.iter().skip(1 + word.bits).any(|&n| n != 0);
             let numbers = word.terms.as_chunks::<TERM>().0.iter().map(|t| Bytes(t).u32(0).unwrap_or(0));
             if past || numbers.into_iter().any(|n| n >> variables != 0) {
                 return Err("a term of no such product");
@@ -134,21 +152,28 @@ impl<'a> Open<'a> {
             }
             at += word.bits * 8;
             if news.told != 0 {
-                self.tell(group, i, &news, note);
+                self.tell(group, (i, word.bits), &news, note);
             }
         }
     }
 
-    fn tell(&self, group: &Group<'_>, word: usize, news: &News, note: &mut impl Note) {
+    fn tell<N: Note>(&self, group: &Group<'_>, (word, bits): (usize, usize), news: &News, note: &mut N) {
         let mut left = news.told;
         while left != 0 {
             let lane = left.trailing_zeros();
             left &= left - 1;
             let slot = word * 64 + lane as usize;
             let is = |word: u64| (word >> lane & 1) as u32;
-            let code = news.new.iter().enumerate().fold(0, |code, (b, new)| code | is(*new) << b);
-            let verdict = Verdict::from_bits(self.verdicts.u16(slot * 2).unwrap_or(0).wrapping_shr(code * 2));
-            note.note(Change { rule: group.rule(slot), verdict, breach: is(news.breach) != 0 });
+            let verdicts = self.verdicts.u16(slot * 2).unwrap_or(0);
+            let verdict = |words: &[u64; MAX_VARIABLES]| {
+                let code =
+                    words.iter().enumerate().take(bits).fold(0, |code, (b, word)| code | is(*word) << b);
+                Verdict::from_bits(verdicts.wrapping_shr(code * 2))
+            };
+            let (before, verdict, breach) = (verdict(&news.old), verdict(&news.new), is(news.breach) != 0);
+            if breach || verdict != before {
+                note.note(Change { rule: group.rule(slot), verdict, breach });
+            }
         }
     }
 
@@ -167,6 +192,24 @@ impl<'a> Open<'a> {
 }
 
 impl Word<'_> {
+    /// The inputs, the first `INPUTS` of so many.
+    #[inline]
+    fn gather<const INPUTS: usize>(&self, letter: Letter<'_>) -> [u64; MAX_VARIABLES - 1] {
+        let mut inputs = [0; MAX_VARIABLES - 1];
+        let masks = self.masks.as_chunks::<8>().0;
+        for (i, quad) in self.quads.as_chunks::<4>().0.iter().enumerate() {
+            let quad = u32::from_le_bytes(*quad) as usize;
+            let word = letter.0.get(quad / 16).copied().unwrap_or(0);
+            let holding = (word >> (quad % 16 * 4)) as usize % QUAD;
+            let own =
+                masks.get((i * QUAD + holding) * INPUTS..).and_then(|masks| masks.first_chunk::<INPUTS>());
+            for (input, mask) in inputs.iter_mut().zip(own.unwrap_or(&[[0; 8]; INPUTS])) {
+                *input |= u64::from_le_bytes(*mask);
+            }
+        }
+        inputs
+    }
+
     #[inline]
     fn step<const PRODUCTS: usize>(
         &self,
@@ -179,17 +222,16 @@ impl Word<'_> {
         for (b, variable) in variables.iter_mut().enumerate().take(self.bits) {
             *variable = Bytes(state).u64(at + b * 8).unwrap_or(0);
         }
-        let masks = self.masks.as_chunks::<8>().0;
-        for (i, &word) in letter.0.iter().enumerate() {
-            let mut left = word;
-            while left != 0 {
-                let prop = i * 64 + left.trailing_zeros() as usize;
-                left &= left - 1;
-                let own = masks.get(prop * self.inputs..).unwrap_or(&[]);
-                for (variable, mask) in variables.iter_mut().skip(self.bits).take(self.inputs).zip(own) {
-                    *variable |= u64::from_le_bytes(*mask);
-                }
-            }
+        let inputs = match self.inputs {
+            0 => self.gather::<0>(letter),
+            1 => self.gather::<1>(letter),
+            2 => self.gather::<2>(letter),
+            3 => self.gather::<3>(letter),
+            4 => self.gather::<4>(letter),
+            _ => self.gather::<5>(letter),
+        };
+        for (variable, input) in variables.iter_mut().skip(self.bits).zip(inputs) {
+            *variable = input;
         }
         // The product with number `m` is that of the variables in `m`; the empty one is true.
         let mut products = [u64::MAX; PRODUCTS];
@@ -199,25 +241,22 @@ impl Word<'_> {
                 *new = *old & variable;
             }
         }
-        let mut terms = self.terms.as_chunks::<TERM>().0.iter();
-        let mut output = |index: usize, wanted: bool| {
-            let own = terms.by_ref().take(self.counts.get(index).map_or(0, |n| *n as usize));
-            if !wanted {
-                own.for_each(drop);
-                return 0;
+        let mut terms = self.terms.as_chunks::<TERM>().0;
+        let mut outputs = [0; MAX_OUTPUTS];
+        for (output, &count) in outputs.iter_mut().zip(&self.counts).take(1 + self.bits) {
+            let Some((own, rest)) = terms.split_at_checked(count as usize) else { break };
+            for term in own {
+                let product = Bytes(term).u32(0).unwrap_or(0) as usize % PRODUCTS;
+                *output ^= products[product] & Bytes(term).u64(8).unwrap_or(0);
             }
-            own.fold(0, |sum, term| {
-                let product = Bytes(term).u32(0).unwrap_or(0) as usize & (PRODUCTS - 1);
-                sum ^ products[product] & Bytes(term).u64(8).unwrap_or(0)
-            })
-        };
-        let mut new = [0; MAX_VARIABLES];
-        for (b, new) in new.iter_mut().enumerate().take(self.bits) {
-            *new = output(b, true);
+            terms = rest;
         }
-        let news = output(self.bits, !breaches_only(note));
-        let breach = output(self.bits + 1, true);
-        News { new, told: if breaches_only(note) { breach } else { news }, breach }
+        let [breach, new @ ..] = outputs;
+        let mut told = breach;
+        if !breaches_only(note) {
+            told = new.iter().zip(variables).take(self.bits).fold(told, |told, (new, old)| told | new ^ old);
+        }
+        News { old: variables, new, told, breach }
     }
 }
 

@@ -1,7 +1,10 @@
 //! One automaton, or a product of several, as a table.
 
 use super::{Group, Note, Place, Record};
-use crate::{Change, Symbol, Verdict, wire::Bytes};
+use crate::{
+    Change, Symbol, Verdict,
+    wire::{Budget, Bytes},
+};
 
 /// Slots at most: which of them an edge breaks is one word.
 const MAX_SLOTS: usize = 64;
@@ -10,6 +13,36 @@ const MAX_SLOTS: usize = 64;
 #[inline]
 pub(super) fn has_news<N: Note>(mark: u8, _: &N) -> bool {
     mark > u8::from(N::BREACHES)
+}
+
+/// [`Table::step`] by four words of a record: kind, place in the state, offsets of the table and of the marks.
+#[inline]
+pub(super) fn step_quietly<N: Note>(
+    section: Bytes<'_>,
+    [kind, place, table, marks]: [u32; 4],
+    state: &mut impl Place,
+    class: u32,
+    note: &N,
+) -> Option<()> {
+    let place = place as usize;
+    let entry = |row: u32| row as usize + class as usize;
+    let quiet = |entry: usize| {
+        section.u8(marks as usize + entry).is_some_and(|mark| !has_news(mark, note)).then_some(())
+    };
+    match kind {
+        2 => {
+            let entry = entry(u32::from(Bytes(state.bytes()).u16(place)?));
+            quiet(entry)?;
+            state.put(place, section.u16(table as usize + entry * 2)?.to_le_bytes());
+        }
+        4 => {
+            let entry = entry(Bytes(state.bytes()).u32(place)?);
+            quiet(entry)?;
+            state.put(place, section.u32(table as usize + entry * 4)?.to_le_bytes());
+        }
+        _ => return None,
+    }
+    Some(())
 }
 
 /// Rows of `1 << shift` entries. A state is kept as the index of its row's first entry, so that a step is one addition
@@ -62,7 +95,9 @@ impl<'a> Table<'a> {
         class_len: u32,
         slots: usize,
         states: &dyn Fn(usize) -> u32,
+        budget: &mut Budget,
     ) -> Result<(), &'static str> {
+        budget.take(&[self.next.0, self.marks, self.parts.0])?;
         let entries = self.marks.len();
         if slots > MAX_SLOTS
             || !self.is_row(self.initial)
