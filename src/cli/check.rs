@@ -120,15 +120,16 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
         say(&format!("left out, being no events: {}", skipped.join(", ")));
     }
     if summary.events == 0 {
-        say_error("no events were read: there is nothing to judge");
+        say_error("no events were read, so no session was judged");
     }
     for session in audit.contradicted() {
         say_error(&format!("no verdicts on session `{}`: it contradicts the policy", clean(session)));
     }
     if summary.problems > 0 {
         say_error(&format!(
-            "{} of the input could not be read; the verdicts are on the rest",
-            counted(summary.problems, "place")
+            "{} of the input could not be read{}",
+            counted(summary.problems, "place"),
+            if summary.events == 0 { "" } else { "; the verdicts are on the rest" },
         ));
     }
 
@@ -139,7 +140,13 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
             .and_then(|()| io::Write::flush(&mut out))
     } else {
         let mut human = Human::new(human_output(), &policy, &files);
-        each(audit, &mut broken, |outcome| human.outcome(outcome)).and_then(|()| human.finish())
+        let mut judged = false;
+        let written = each(audit, &mut broken, |outcome| {
+            judged = true;
+            human.outcome(outcome)
+        });
+        // A table of nothing would look like a clean one; what was wrong has been said.
+        if judged { written.and_then(|()| human.finish()) } else { written }
     };
     match written {
         // Whoever read the report has seen enough; the verdict stands.

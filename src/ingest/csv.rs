@@ -1,5 +1,10 @@
 //! Comma-separated process logs: a header, then one event per row.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::rc::Rc;
+
 use serde_json::{Map, Value};
 
 use super::event::Event;
@@ -42,25 +47,40 @@ fn delimiter(header: &[u8]) -> u8 {
 pub(super) fn read(feed: &mut Feed<'_>, mut source: Source) -> Step {
     let head = source.peek()?;
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-    let header_end = memchr::memchr(b'\n', head).unwrap_or(head.len());
-    let delimiter = delimiter(&head[..header_end]);
+    let mut lines = head.split(|&byte| byte == b'\n');
+    let delimiter = delimiter(lines.find(|line| !line.trim_ascii().is_empty()).unwrap_or_default());
     let bytes = source.counter();
     let guard = Guard::new(source.into_reader(), feed.options.max_bytes);
     let since = guard.since();
-    let mut table = ::csv::ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(guard);
+    let mut lines = LineOf { ends: Rc::default(), line: 1 };
+    let reader = LineEnds { inner: guard, at: 0, after_cr: false, ends: Rc::clone(&lines.ends) };
+    let mut table = ::csv::ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(reader);
+    let mut readable = true;
     let header: Vec<String> = match table.byte_headers() {
         Ok(header) => header
             .iter()
             .enumerate()
             .map(|(index, name)| {
                 let name = if index == 0 { name.strip_prefix(b"\xef\xbb\xbf").unwrap_or(name) } else { name };
+                readable &= std::str::from_utf8(name).is_ok();
                 let name = String::from_utf8_lossy(name).trim().to_owned();
                 if name.is_empty() { format!("#{}", index + 1) } else { name }
             })
             .collect(),
         Err(error) => return table_error(feed, error),
     };
-    let Some(columns) = Columns::find(feed, &header)? else { return Ok(()) };
+    let header_line = lines.at(0);
+    if !readable {
+        feed.problem(header_line, "header is not valid UTF-8")?;
+    }
+    if header.iter().any(|name| name.contains('\0')) {
+        return feed.problem_help(
+            header_line,
+            "NUL byte in the header, expected text",
+            "the table is not read",
+        );
+    }
+    let Some(columns) = Columns::find(feed, &header, header_line)? else { return Ok(()) };
     let mut row = ::csv::ByteRecord::new();
     loop {
         since.set(0);
@@ -72,7 +92,7 @@ pub(super) fn read(feed: &mut Feed<'_>, mut source: Source) -> Step {
             Err(error) => return table_error(feed, error),
         }
         feed.line();
-        let line = row.position().and_then(|position| u32::try_from(position.line()).ok());
+        let line = row.position().and_then(|position| lines.at(position.byte()));
         if row.len() != header.len() {
             let message = format!("row has {} fields, expected {} as in the header", row.len(), header.len());
             feed.problem_help(
@@ -80,6 +100,10 @@ pub(super) fn read(feed: &mut Feed<'_>, mut source: Source) -> Step {
                 message,
                 "a quote may be missing; a field with a delimiter needs quotes",
             )?;
+            continue;
+        }
+        if memchr::memchr(0, row.as_slice()).is_some() {
+            feed.problem_help(line, "NUL byte in a row, expected text", "the row is left out")?;
             continue;
         }
         let fields: Result<Vec<&str>, _> = row.iter().map(std::str::from_utf8).collect();
@@ -98,6 +122,58 @@ fn table_error(feed: &mut Feed<'_>, error: ::csv::Error) -> Step {
     }
 }
 
+/// Notes where lines end: the reader of the table counts lines wrong where they end by two bytes, or where blank ones
+/// stand between the rows.
+struct LineEnds<R> {
+    inner: R,
+    /// How many bytes were read.
+    at: u64,
+    after_cr: bool,
+    ends: Ends,
+}
+
+/// Place of each line feed, and whether a carriage return stands before it.
+type Ends = Rc<RefCell<VecDeque<(u64, bool)>>>;
+
+impl<R: Read> Read for LineEnds<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        let buffer = &buffer[..count];
+        let mut ends = self.ends.borrow_mut();
+        for end in memchr::memchr_iter(b'\n', buffer) {
+            let before = end.checked_sub(1).and_then(|before| buffer.get(before));
+            let after_cr = before.map_or(self.after_cr, |before| *before == b'\r');
+            ends.push_back((self.at + end as u64, after_cr));
+        }
+        self.after_cr = buffer.last().map_or(self.after_cr, |last| *last == b'\r');
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+/// From places in the table, asked for in their order, to their lines.
+struct LineOf {
+    ends: Ends,
+    line: u32,
+}
+
+impl LineOf {
+    /// The line of the row that starts here, or after the line ends that stand here.
+    fn at(&mut self, byte: u64) -> Option<u32> {
+        let mut ends = self.ends.borrow_mut();
+        let mut at = byte;
+        while let Some(&(end, after_cr)) = ends.front() {
+            if end > at && !(after_cr && end == at + 1) {
+                break;
+            }
+            at = at.max(end + 1);
+            self.line = self.line.saturating_add(1);
+            ends.pop_front();
+        }
+        Some(self.line)
+    }
+}
+
 struct Columns {
     session: Option<usize>,
     tool: usize,
@@ -107,7 +183,7 @@ struct Columns {
 
 impl Columns {
     /// `None` (and a problem) if a column that is needed is not there.
-    fn find(feed: &mut Feed<'_>, header: &[String]) -> Step<Option<Columns>> {
+    fn find(feed: &mut Feed<'_>, header: &[String], line: Option<u32>) -> Step<Option<Columns>> {
         let mut twice: Vec<&str> = Vec::new();
         for (index, column) in header.iter().enumerate() {
             if header[..index].contains(column) && !twice.contains(&column.as_str()) {
@@ -116,11 +192,7 @@ impl Columns {
         }
         if !twice.is_empty() {
             let message = format!("column `{}` is there twice in the header", twice.join("`, `"));
-            feed.problem_help(
-                Some(1),
-                message,
-                "the table is not read: give every column a name of its own",
-            )?;
+            feed.problem_help(line, message, "the table is not read: give every column a name of its own")?;
             return Ok(None);
         }
         let position = |name: &str| header.iter().position(|column| column.eq_ignore_ascii_case(name));
@@ -140,13 +212,13 @@ impl Columns {
         let lifecycle = position("lifecycle:transition");
         let has = format!("the columns are {}", header.join(", "));
         if !missing.is_empty() {
-            feed.problem_help(Some(1), format!("no column {} in the header", missing.join(", ")), &has)?;
+            feed.problem_help(line, format!("no column {} in the header", missing.join(", ")), &has)?;
             return Ok(None);
         }
         let Some(tool) = tool else {
             let message =
                 format!("no column of the activity in the header, expected one of {}", TOOL.join(", "));
-            feed.problem_help(Some(1), message, &format!("{has}; name the one that it is"))?;
+            feed.problem_help(line, message, &format!("{has}; name the one that it is"))?;
             return Ok(None);
         };
         Ok(Some(Columns { session, tool, time, lifecycle }))

@@ -13,10 +13,15 @@ pub(super) enum Guess {
     Format(Format),
     /// There is nothing in it.
     Empty,
+    /// Text of two or four bytes a character.
+    Wide,
     Unknown,
 }
 
 pub(super) fn detect(head: &[u8]) -> Guess {
+    if is_wide(head) {
+        return Guess::Wide;
+    }
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let text = head.trim_ascii_start();
     match text.first() {
@@ -27,6 +32,24 @@ pub(super) fn detect(head: &[u8]) -> Guess {
         Some(_) if text.starts_with(b"PK\x03\x04") => Guess::Format(Format::Inspect),
         Some(_) => other(text),
     }
+}
+
+/// UTF-16 or UTF-32, by its mark, or by where its first characters have zeros: in every text that can be a log these are
+/// ASCII.
+fn is_wide(head: &[u8]) -> bool {
+    if matches!(head, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 0, 0xfe, 0xff, ..]) {
+        return true;
+    }
+    let Some(first) = head.first_chunk::<8>() else { return false };
+    let [a, b, c, d, again @ ..] = first.map(|byte| byte != 0);
+    let pattern = matches!(
+        [a, b, c, d],
+        [true, false, true, false]
+            | [false, true, false, true]
+            | [true, false, false, false]
+            | [false, false, false, true]
+    );
+    pattern && again == [a, b, c, d]
 }
 
 /// Neither JSON nor XML at its start: a table, or JSON lines with a damaged first one.

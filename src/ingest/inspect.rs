@@ -37,13 +37,21 @@ fn archive(feed: &mut Feed<'_>, mut source: Source) -> Step {
         Err(message) => return feed.problem_help(None, message, CONVERT),
     };
     entries.sort_by(|a, b| a.name.cmp(&b.name));
-    let mut log = None;
+    let (mut log, mut headers) = (None, 0);
     for name in ["header.json", "_journal/start.json"] {
         let header = entries.iter().find(|entry| entry.name == name);
         match header.map(|header| header.read(feed.options.max_bytes)) {
-            None => {}
+            None => continue,
             Some(Ok(header)) => match serde_json::from_slice::<&RawValue>(&header) {
-                Ok(header) => log = log.or(log_name(feed, &Text::nowhere(), header)?),
+                Ok(header) => {
+                    if log.is_none() {
+                        log = log_name(feed, &Text::nowhere(), header)?;
+                    }
+                    if log.is_none() {
+                        let found = format!("`{name}` has no `eval` that names the evaluation");
+                        feed.problem_help(None, found, NAMED)?;
+                    }
+                }
                 Err(error) => {
                     feed.problem_help(
                         None,
@@ -54,9 +62,17 @@ fn archive(feed: &mut Feed<'_>, mut source: Source) -> Step {
             },
             Some(Err(message)) => feed.problem_help(None, message, CONVERT)?,
         }
+        headers += 1;
+    }
+    if headers == 0 {
+        feed.problem_help(None, "archive without `header.json`", NAMED)?;
+    }
+    let is_sample = |name: &str| name.starts_with("samples/") && name.ends_with(".json");
+    if !entries.iter().any(|entry| is_sample(&entry.name)) {
+        without_samples(feed, None)?;
     }
     for entry in entries {
-        if !entry.name.starts_with("samples/") || !entry.name.ends_with(".json") {
+        if !is_sample(&entry.name) {
             feed.skip("file of the archive that is no sample");
             continue;
         }
@@ -86,6 +102,16 @@ fn archive(feed: &mut Feed<'_>, mut source: Source) -> Step {
     Ok(())
 }
 
+const NAMED: &str = "its sessions are named after the file";
+
+fn without_samples(feed: &mut Feed<'_>, line: Option<u32>) -> Step {
+    feed.problem_help(
+        line,
+        "evaluation log without samples",
+        "it may have been written without them, or hold the header only",
+    )
+}
+
 /// What tells a log from others: the id of the evaluation.
 fn log_name(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue) -> Step<Option<String>> {
     let fields = records::fields(raw);
@@ -109,17 +135,16 @@ fn record(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str
     }
     let fields = records::fields(raw);
     if fields::raw_present(&fields, "samples").is_some() {
-        let samples = fields::raw_array(feed, text, &fields, "samples")?.unwrap_or_default();
+        let Some(samples) = fields::raw_array(feed, text, &fields, "samples")? else { return Ok(()) };
+        if samples.is_empty() {
+            return without_samples(feed, text.line_of(raw));
+        }
         return samples.into_iter().try_for_each(|raw| sample(feed, text, raw, log));
     }
     if fields.contains_key("messages") || fields.contains_key("events") {
         return sample(feed, text, raw, log);
     }
-    feed.problem_help(
-        text.line_of(raw),
-        "evaluation log without samples",
-        "it may have been written without them, or hold the header only",
-    )
+    without_samples(feed, text.line_of(raw))
 }
 
 fn sample(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str>) -> Step {
@@ -142,6 +167,12 @@ fn sample(feed: &mut Feed<'_>, text: &Text<'_>, raw: &RawValue, log: Option<&str
     };
     if ["messages", "events"].iter().all(|key| fields::raw_present(&fields, key).is_none()) {
         return feed.problem(text.line_of(raw), "sample without `messages` and `events`");
+    }
+    // What broke a sample off is no event; its events are read, calls without a result stay open.
+    for (key, what) in [("error", "error that ended a sample"), ("limit", "limit that ended a sample")] {
+        if fields::raw_present(&fields, key).is_some() {
+            feed.skip(what);
+        }
     }
     let mut parts: [Vec<(Value, Option<u32>)>; 2] = [Vec::new(), Vec::new()];
     for (key, part) in ["messages", "events"].into_iter().zip(&mut parts) {
@@ -185,6 +216,9 @@ fn resolve(value: &mut Value, attachments: &Value, missing: &mut Vec<String>) {
                     Some(whole) => *value = whole.clone(),
                     None => missing.push(name.to_owned()),
                 }
+            } else if let Some(whole) = text.strip_prefix("tc://").and_then(|name| attachments.get(name)) {
+                // As older logs write it.
+                *value = whole.clone();
             }
         }
         Value::Array(list) => list.iter_mut().for_each(|value| resolve(value, attachments, missing)),
@@ -200,7 +234,9 @@ fn check_event(feed: &mut Feed<'_>, event: &Value, line: Option<u32>) -> Step {
     }
     match fields::text(feed, line, event, "event")? {
         Some("tool") => {
-            fields::text(feed, line, event, "id")?;
+            if fields::name(feed, line, event, "id")?.is_none() && fields::present(event, "id").is_none() {
+                feed.problem(line, "tool event without `id`")?;
+            }
             if fields::text(feed, line, event, "function")?.is_none() {
                 feed.problem(line, "tool event without `function`")?;
             }
@@ -215,7 +251,7 @@ fn check_event(feed: &mut Feed<'_>, event: &Value, line: Option<u32>) -> Step {
                 None => feed.problem(line, "approval without `decision`")?,
             }
             let call = fields::object(feed, line, event, "call")?;
-            fields::text(feed, line, call, "id")?;
+            fields::name(feed, line, call, "id")?;
             fields::text(feed, line, call, "function")?;
             Ok(())
         }
@@ -232,8 +268,13 @@ fn tool_events(events: &[(Value, Option<u32>)]) -> impl Iterator<Item = &Value> 
 /// Is this a call that is not among the known ones, or does it have one within it?
 fn has_other_calls(event: &Value, known: &HashSet<String>) -> bool {
     str_at(event, "event") == Some("tool")
-        && (str_at(event, "id").is_some_and(|id| !known.contains(id))
+        && (id_of(event).is_none_or(|id| !known.contains(&id))
             || array_at(event, "events").iter().any(|event| has_other_calls(event, known)))
+}
+
+/// The id of a call, where it is one.
+fn id_of(call: &Value) -> Option<String> {
+    json::name(call.get("id")?)
 }
 
 /// The events of a sample's messages; gives back the ids of all calls in them.
@@ -243,9 +284,9 @@ fn conversation(
     messages: &[(Value, Option<u32>)],
     events: &[(Value, Option<u32>)],
 ) -> Step<HashSet<String>> {
-    let by_id: HashMap<&str, &Value> =
-        tool_events(events).filter_map(|event| Some((str_at(event, "id")?, event))).collect();
-    let refused: HashSet<&str> = events.iter().filter_map(|(event, _)| refused_call(event)).collect();
+    let by_id: HashMap<String, &Value> =
+        tool_events(events).filter_map(|event| Some((id_of(event)?, event))).collect();
+    let refused: HashSet<String> = events.iter().filter_map(|(event, _)| refused_call(event)).collect();
     let mut transcript = Transcript::new(session);
     let mut known = HashSet::new();
     let mut done = Ok(());
@@ -258,7 +299,7 @@ fn conversation(
         let event = id.as_deref().and_then(|id| by_id.get(id).copied());
         if let Some(id) = &id {
             // What an approver refused is an error of type `approval`, if the message does not say so itself.
-            if refused.contains(id.as_str()) && !json::has(&message, "error") {
+            if refused.contains(id) && !json::has(&message, "error") {
                 message["error"] = serde_json::json!({"type": "approval"});
             } else if let Some(error) =
                 event.and_then(|event| event.get("error")).filter(|error| !error.is_null())
@@ -292,10 +333,10 @@ fn conversation(
 }
 
 /// Id of the call that an approval event refuses.
-fn refused_call(event: &Value) -> Option<&str> {
+fn refused_call(event: &Value) -> Option<String> {
     let refuses = str_at(event, "event") == Some("approval")
         && matches!(str_at(event, "decision"), Some("reject" | "terminate"));
-    if refuses { str_at(event.get("call")?, "id") } else { None }
+    if refuses { id_of(event.get("call")?) } else { None }
 }
 
 /// The events of a timeline, without the calls that are known from elsewhere.
@@ -329,8 +370,8 @@ fn timeline_event(
                 let text = messages::Content::read(feed, message, line)?.text;
                 let group = to.new_group();
                 for call in fields::objects(feed, line, message, "tool_calls")? {
-                    if let Some(id) = fields::text(feed, line, call, "id")? {
-                        issued.insert(id.to_owned(), (group, text.clone()));
+                    if let Some(id) = fields::name(feed, line, call, "id")? {
+                        issued.insert(id, (group, text.clone()));
                     }
                 }
             }
@@ -346,8 +387,7 @@ fn timeline_event(
             }
         }
         Some("tool") => {
-            let id = str_at(event, "id").unwrap_or_default();
-            if !known.contains(id) {
+            if id_of(event).is_none_or(|id| !known.contains(&id)) {
                 tool_event(feed, to, event, ts, line, issued)?;
             }
             for inner in array_at(event, "events") {
@@ -357,14 +397,14 @@ fn timeline_event(
         Some("approval") => {
             // Refused calls may have no tool event at all. Those that have one settle this one.
             if let Some(id) = refused_call(event)
-                && !known.contains(id)
-                && to.open_calls(id) == 0
+                && !known.contains(&id)
+                && to.open_calls(&id) == 0
                 && let Some(call) = event.get("call")
                 && let Some(tool) = str_at(call, "function")
             {
                 let args = call.get("arguments").cloned().unwrap_or_default();
                 let (group, text) =
-                    issued.get(id).cloned().unwrap_or_else(|| (to.new_group(), String::new()));
+                    issued.get(&id).cloned().unwrap_or_else(|| (to.new_group(), String::new()));
                 let event = Event {
                     tool: tool.to_owned(),
                     args,
@@ -373,7 +413,7 @@ fn timeline_event(
                     status: Status::Denied,
                     ..Event::default()
                 };
-                to.call(feed, Some(id), group, event, line);
+                to.call(feed, Some(&id), group, event, line);
             } else {
                 feed.skip("`approval` event");
             }
@@ -395,7 +435,7 @@ fn tool_event(
 ) -> Step {
     // Without one it was reported when it was checked.
     let Some(tool) = str_at(event, "function") else { return Ok(()) };
-    let id = str_at(event, "id").unwrap_or_default();
+    let id = id_of(event).unwrap_or_default();
     let mut outcome = tool_outcome(feed, event, event.get("result").unwrap_or(&Value::Null), line)?;
     let pending = fields::flag(feed, line, event, "pending")?.unwrap_or(false);
     let failed = fields::flag(feed, line, event, "failed")?.unwrap_or(false);
@@ -411,12 +451,12 @@ fn tool_event(
         }
         status => status,
     };
-    if let Some(refused) = to.take_open(id) {
+    if let Some(refused) = to.take_open(&id) {
         outcome.status = Status::Denied;
         to.settle(refused, outcome);
         return Ok(());
     }
-    let (group, text) = issued.get(id).cloned().unwrap_or_else(|| (to.new_group(), String::new()));
+    let (group, text) = issued.get(&id).cloned().unwrap_or_else(|| (to.new_group(), String::new()));
     let args = event.get("arguments").cloned().unwrap_or_default();
     let call =
         to.call(feed, None, group, Event { tool: tool.to_owned(), args, text, ts, ..Event::default() }, line);

@@ -395,12 +395,16 @@ fn event(
         place,
     };
     let extra = Extra {
-        call: line.call_id.map(|id| id.0).zip(line.phase),
+        // A message may name the call that it is about.
+        call: line.call_id.map(|id| id.0).filter(|_| kind == Kind::Call || line.phase.is_some()),
+        phase: line.phase,
         batch: line.batch.map(|label| label.0),
         batch_size: line.batch_size.map(NonZeroU32::get),
     };
     match sessions.add(feed, event, extra) {
-        Some(message) => Err(problem(message, "give every call an id of its own, and one outcome")),
+        Some(message) => {
+            Err(problem(message, "give every call an id of its own, one `request` and one outcome"))
+        }
         None => Ok(()),
     }
 }
@@ -412,13 +416,14 @@ fn has_any_field(text: &str) -> bool {
 
 /// What a line says beside its event.
 struct Extra {
-    /// Id and phase of a call that has more than one line.
-    call: Option<(String, String)>,
+    /// Id of a call that may have more than one line.
+    call: Option<String>,
+    phase: Option<String>,
     batch: Option<String>,
     batch_size: Option<u32>,
 }
 
-/// Sessions that cannot be streamed line by line: those whose lines say `phase` or `batch`.
+/// Sessions that cannot be streamed line by line: those whose lines say `call_id`, `phase` or `batch`.
 #[derive(Default)]
 struct Sessions {
     states: Vec<State>,
@@ -437,6 +442,8 @@ struct State {
     answered: HashSet<String>,
     /// Calls of which only the outcome was there so far.
     outcome_only: HashSet<String>,
+    /// Calls on lines that say neither a phase nor an outcome.
+    no_outcome: HashSet<String>,
     /// Have there been requests?
     requests: bool,
 }
@@ -452,7 +459,10 @@ struct Held {
 impl Sessions {
     fn add(&mut self, feed: &mut Feed<'_>, event: Event, extra: Extra) -> Option<String> {
         let known = self.by_name.get(&event.session).copied();
-        let plain = extra.call.is_none() && extra.batch.is_none() && extra.batch_size.is_none();
+        let plain = extra.call.is_none()
+            && extra.phase.is_none()
+            && extra.batch.is_none()
+            && extra.batch_size.is_none();
         let index = match known {
             // Most logs have neither phases nor batches: straight through.
             None if plain => {
@@ -486,10 +496,37 @@ impl State {
     fn add(&mut self, mut event: Event, extra: Extra) -> Option<String> {
         let mut open = None;
         let mut problem = None;
-        if let Some((id, phase)) = extra.call {
+        let is_request = extra.phase.as_deref() == Some("request");
+        if extra.call.is_none() && extra.phase.is_some() {
+            // Nothing tells which request an outcome without an id belongs to.
+            if !is_request && self.requests {
+                problem =
+                    Some("outcome without a `call_id` where there are requests: kept as a call".to_owned());
+            }
+            self.requests |= is_request;
+        }
+        if let Some(id) = extra.call {
             let requests = self.queue.iter().filter(|held| held.open.as_ref() == Some(&id)).count();
-            match (phase.as_str(), requests) {
-                ("request", _) => {
+            match (extra.phase.is_some(), requests) {
+                (false, 0) => {
+                    if event.tool.is_empty() {
+                        problem = Some(format!(
+                            "line of call `{id}` without a `tool` and without a `phase`: kept as a call"
+                        ));
+                    } else if self.no_outcome.contains(&id) {
+                        problem = Some(format!(
+                            "another line of call `{id}`, and neither has a `phase`: both are kept as calls"
+                        ));
+                    } else if event.status == Status::Unknown {
+                        self.no_outcome.insert(id);
+                    }
+                }
+                (false, _) => {
+                    problem = Some(format!(
+                        "line of call `{id}`, of which a request is open, without a `phase`: kept as a call"
+                    ));
+                }
+                (true, _) if is_request => {
                     self.requests = true;
                     if self.outcome_only.remove(&id) {
                         problem =
@@ -497,23 +534,23 @@ impl State {
                     }
                     open = Some(id);
                 }
-                (_, 0) if self.answered.contains(&id) => {
+                (true, 0) if self.answered.contains(&id) => {
                     return Some(format!("another outcome of call `{id}`, which has one already"));
                 }
-                (_, 0) => {
+                (true, 0) => {
                     // Logs that note outcomes only have no requests.
-                    if self.requests {
+                    if self.requests || self.no_outcome.contains(&id) {
                         problem = Some(format!("outcome of call `{id}` without a request: kept as a call"));
                     } else {
                         self.outcome_only.insert(id);
                     }
                 }
-                (_, 1) => {
+                (true, 1) => {
                     self.outcome(&id, event);
                     self.answered.insert(id);
                     return None;
                 }
-                _ => {
+                (true, _) => {
                     return Some(format!(
                         "outcome of call `{id}`, of which {requests} are open: whose is it?"
                     ));

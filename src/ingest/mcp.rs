@@ -1,6 +1,7 @@
 //! MCP JSON-RPC messages, as recorders wrap them (`{"t", "dir", "conn", "msg"}`) or bare.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
 
 use serde_json::Value;
 
@@ -13,7 +14,40 @@ use super::source::Source;
 use super::transcript::{EventIndex, Outcome, Transcript, denied, judge};
 
 /// A request in flight: its id is its own only on its connection and in its direction.
-type Key = (usize, String, String);
+type Key = (usize, String, Id);
+
+/// To JSON-RPC `1` and `"1"` are two ids.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Id {
+    Number(String),
+    Text(String),
+}
+
+impl Id {
+    fn read(feed: &mut Feed<'_>, line: Option<u32>, message: &Value) -> Step<Option<Id>> {
+        let name = fields::name(feed, line, message, "id")?;
+        let number = message.get("id").is_some_and(Value::is_number);
+        Ok(name.map(if number { Id::Number } else { Id::Text }))
+    }
+
+    /// The id of the other type that looks like this one.
+    fn twin(&self) -> Id {
+        match self {
+            Id::Number(id) => Id::Text(id.clone()),
+            Id::Text(id) => Id::Number(id.clone()),
+        }
+    }
+}
+
+impl fmt::Display for Id {
+    /// As JSON writes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Id::Number(id) => f.write_str(id),
+            Id::Text(id) => write!(f, "\"{id}\""),
+        }
+    }
+}
 
 #[derive(Default)]
 struct Reader {
@@ -22,6 +56,8 @@ struct Reader {
     open: Vec<usize>,
     by_name: HashMap<String, usize>,
     in_flight: HashMap<Key, Vec<EventIndex>>,
+    /// Requests in flight that are no calls.
+    others: HashSet<Key>,
     /// Responses still to come for ids of several requests: nobody can tell whose they are.
     ambiguous: HashMap<Key, usize>,
 }
@@ -62,13 +98,13 @@ impl Reader {
         if !message.is_object() {
             return feed.problem(line, format!("message is {}, expected an object", json::kind(message)));
         }
-        let id = fields::name(feed, line, message, "id")?;
+        let id = Id::read(feed, line, message)?;
         let method = fields::text(feed, line, message, "method")?;
         let answer = ["result", "error"].iter().any(|key| present(message, key).is_some());
         let response = method.is_none() && answer;
         let at = self.session(feed, record, message, line)?;
         let direction = direction(feed, record, response, line)?;
-        let key = |id: String| (at, direction, id);
+        let key = |id: Id| (at, direction, id);
         match (method, id) {
             (Some("tools/call"), id) => {
                 let params = fields::object(feed, line, message, "params")?;
@@ -99,7 +135,8 @@ impl Reader {
                 self.in_flight.entry(key(id)).or_default().push(index);
                 Ok(())
             }
-            (Some(method), _) => {
+            (Some(method), id) => {
+                self.others.extend(id.map(key));
                 feed.skip(&format!("`{method}` message"));
                 Ok(())
             }
@@ -132,9 +169,19 @@ impl Reader {
                 feed.problem_help(line, message, "the calls are kept, their status is unknown")
             }
             None => {
+                let twin = key.2.twin();
                 // Most responses answer other methods than `tools/call`.
+                let known = self.others.remove(&key);
                 feed.skip("response to no tool call");
-                Ok(())
+                let (id, key) = (key.2.clone(), (key.0, key.1, twin));
+                if known || !self.in_flight.contains_key(&key) {
+                    return Ok(());
+                }
+                feed.problem_help(
+                    line,
+                    format!("response with id `{id}`, but the call in flight has id `{}`", key.2),
+                    "numbers and strings are different ids: the call is kept, its status is unknown",
+                )
             }
         }
     }

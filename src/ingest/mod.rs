@@ -93,16 +93,33 @@ pub fn read(inputs: &[PathBuf], options: &Options, sink: &mut dyn Sink) -> Resul
 fn read_source(feed: &mut Feed<'_>, path: &Path, mut source: Source) -> Result<(), Halt> {
     // Also where the format is known: it shows how the lines end.
     let head = source.peek()?;
-    let format = match feed.options.format {
-        Some(format) => format,
-        None => match detect::detect(head) {
-            detect::Guess::Format(format) => format,
-            detect::Guess::Empty => {
-                feed.skip("empty file");
-                return Ok(());
-            }
-            detect::Guess::Unknown => return feed.unrecognised(),
-        },
+    let nul = head.starts_with(b"\0");
+    let guess = detect::detect(head);
+    let format = match (feed.options.format, guess) {
+        (_, detect::Guess::Empty) if source.is_whole() => {
+            feed.skip("empty file");
+            return Ok(());
+        }
+        (_, detect::Guess::Empty) => {
+            let found = format!("nothing but blanks in the first {} bytes of the file", source::BLANK_BYTES);
+            return feed.problem_help(None, found, "the file is not read");
+        }
+        (_, detect::Guess::Wide) => {
+            return feed.problem_help(
+                None,
+                "the file is UTF-16 or UTF-32 text, expected UTF-8",
+                "the file is not read; `iconv -f UTF-16 -t UTF-8` converts it",
+            );
+        }
+        (Some(format), _) | (None, detect::Guess::Format(format)) => format,
+        (None, detect::Guess::Unknown) if nul => {
+            return feed.problem_help(
+                Some(1),
+                "the file begins with a NUL byte, expected text",
+                "the file is not read; it was damaged, or is no log",
+            );
+        }
+        (None, detect::Guess::Unknown) => return feed.unrecognised(),
     };
     feed.opened(path, format);
     match format {

@@ -305,7 +305,15 @@ fn item(feed: &mut Feed<'_>, to: &mut Transcript, item: &Value, line: Option<u32
             let Some(request) = fields::name(feed, line, item, "approval_request_id")? else {
                 return feed.problem(line, "`mcp_approval_response` item without `approval_request_id`");
             };
-            if fields::flag(feed, line, item, "approve")? == Some(false) {
+            let approve = fields::flag(feed, line, item, "approve")?;
+            if present(item, "approve").is_none() {
+                feed.problem_help(
+                    line,
+                    "`mcp_approval_response` item without `approve`, expected true or false",
+                    "the request stays open",
+                )?;
+            }
+            if approve == Some(false) {
                 let result = item.get("reason").cloned().unwrap_or_default();
                 return to.result(
                     feed,

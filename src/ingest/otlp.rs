@@ -63,6 +63,12 @@ const LEVELS: &[&str] = &[
 /// `trace > resourceSpans[] > scopeSpans[] > spans[]` is the deepest there is, each array a level of its own.
 const MAX_DEPTH: usize = 8;
 
+/// Keys of a span's own id.
+const IDS: &[&str] = &["spanId", "span_id", "spanID"];
+
+/// Keys of a span's start.
+const STARTS: &[&str] = &["startTimeUnixNano", "start_time_unix_nano", "startTime"];
+
 type Attributes = BTreeMap<String, Value>;
 
 fn request(
@@ -86,8 +92,18 @@ fn request(
         return feed.problem(text.line_of(raw), found);
     }
     let fields = records::fields(raw);
-    let is_span = ["spanId", "span_id", "spanID"].iter().any(|key| fields.contains_key(*key));
+    let is_span = IDS.iter().any(|key| fields.contains_key(*key));
     if is_span {
+        let line = text.line_of(raw);
+        if let Some(value) = records::value(feed, text, raw)? {
+            spans.push(span(feed, &value, inherited, line)?);
+        }
+        return Ok(());
+    }
+    // What stands among spans is one, and may be a call.
+    let names = ["name", "operationName"].iter().any(|key| fields.contains_key(*key));
+    let starts = STARTS.iter().any(|key| fields.contains_key(*key));
+    if names && starts {
         let line = text.line_of(raw);
         if let Some(value) = records::value(feed, text, raw)? {
             spans.push(span(feed, &value, inherited, line)?);
@@ -129,11 +145,18 @@ fn request(
 
 fn span(feed: &mut Feed<'_>, value: &Value, inherited: &Attributes, line: Option<u32>) -> Step<Span> {
     let mut name = |keys: &[&str]| fields::name_of(feed, line, value, keys);
-    let id = name(&["spanId", "span_id", "spanID"])?.unwrap_or_default();
+    let id = name(IDS)?.unwrap_or_default();
     let trace = name(&["traceId", "trace_id", "traceID"])?.unwrap_or_default();
     let parent = name(&["parentSpanId", "parent_span_id", "parentSpanID"])?;
-    let ts = name(&["startTimeUnixNano", "start_time_unix_nano", "startTime"])?;
+    let ts = name(STARTS)?;
     let name = fields::text_of(feed, line, value, &["name", "operationName"])?.unwrap_or_default().to_owned();
+    if id.is_empty() && IDS.iter().all(|key| present(value, key).is_none_or(|id| *id == "")) {
+        feed.problem_help(
+            line,
+            format!("span `{name}` without `spanId`"),
+            "it is kept, as no other span's parent",
+        )?;
+    }
     let mut referred = None;
     for reference in fields::objects(feed, line, value, "references")? {
         let kind = fields::text(feed, line, reference, "refType")?;
@@ -233,7 +256,21 @@ fn attributes(feed: &mut Feed<'_>, line: Option<u32>, holder: &Value) -> Step<Ma
                         )?;
                         continue;
                     };
-                    let value = entry.get("value").map(any_value).unwrap_or_default();
+                    let value = match entry.get("value") {
+                        Some(value) => {
+                            let mut faults = Vec::new();
+                            let value = any_value(value, &mut faults);
+                            for fault in faults {
+                                feed.problem_help(line, format!("attribute `{name}`: {fault}"), KEPT)?;
+                            }
+                            value
+                        }
+                        None => {
+                            let found = format!("attribute `{name}` without a `value`");
+                            feed.problem_help(line, found, "it is kept, as null")?;
+                            Value::Null
+                        }
+                    };
                     if all.insert(name.to_owned(), value).is_some() {
                         let found = format!("attribute `{name}` is there twice");
                         feed.problem_help(line, found, "the last one counts")?;
@@ -246,33 +283,79 @@ fn attributes(feed: &mut Feed<'_>, line: Option<u32>, holder: &Value) -> Step<Ma
     Ok(all)
 }
 
-/// An OTLP `AnyValue`, or the plain value that other exports write. One of a form that is not known stays as it is.
-fn any_value(value: &Value) -> Value {
+const KEPT: &str = "the value is kept as it is written";
+
+/// An OTLP `AnyValue`, or the plain value that other exports write. One of a form that is not known stays as it is, and
+/// is one of the faults.
+fn any_value(value: &Value, faults: &mut Vec<String>) -> Value {
     // Parsed JSON is nested at most 127 deep, so the recursion ends long before the stack does.
-    inner_value(value).unwrap_or_else(|| value.clone())
+    let Value::Object(map) = value else { return value.clone() };
+    let mut fields = map.iter();
+    let (key, inner) = match (fields.next(), fields.next()) {
+        // OTLP has values that are nothing.
+        (None, _) => return Value::Null,
+        (Some(field), None) => field,
+        (Some(_), Some(_)) => {
+            faults.push(format!("value with {} fields, expected one such as `stringValue`", map.len()));
+            return value.clone();
+        }
+    };
+    let (found, expected) = match key.as_str() {
+        "stringValue" | "string_value" => (inner.as_str().map(Value::from), "a string"),
+        "boolValue" | "bool_value" => (inner.as_bool().map(Value::from), "true or false"),
+        "bytesValue" | "bytes_value" => (inner.as_str().map(Value::from), "a string"),
+        "doubleValue" | "double_value" => (double(inner), "a number"),
+        // 64 bits do not fit a JavaScript number, so they come as strings.
+        "intValue" | "int_value" => {
+            let number = inner.as_str().and_then(|text| text.parse::<i64>().ok()).or_else(|| inner.as_i64());
+            (number.map(Value::from), "a whole number")
+        }
+        "arrayValue" | "array_value" => {
+            let list = values(inner).map(|list| list.iter().map(|value| any_value(value, faults)).collect());
+            (list, "an object with an array `values`")
+        }
+        "kvlistValue" | "kvlist_value" => {
+            let map = values(inner).and_then(|list| pairs(list, faults));
+            (map, "an object with an array `values` of `key` and `value`")
+        }
+        _ => (None, "a kind of value of OTLP, such as `stringValue`"),
+    };
+    found.unwrap_or_else(|| {
+        faults.push(format!("`{key}` is {}, expected {expected}", json::kind(inner)));
+        value.clone()
+    })
 }
 
-fn inner_value(value: &Value) -> Option<Value> {
-    let map = value.as_object().filter(|map| map.len() == 1)?;
-    let (key, value) = map.iter().next()?;
-    match key.as_str() {
-        "stringValue" | "string_value" | "boolValue" | "bool_value" | "doubleValue" | "double_value"
-        | "bytesValue" | "bytes_value" => Some(value.clone()),
-        // 64 bits do not fit a JavaScript number, so they come as strings.
-        "intValue" | "int_value" => match value.as_str().and_then(|text| text.parse::<i64>().ok()) {
-            Some(number) => Some(Value::from(number)),
-            None => Some(value.clone()),
-        },
-        "arrayValue" | "array_value" => Some(values(value)?.iter().map(any_value).collect()),
-        "kvlistValue" | "kvlist_value" => values(value)?
-            .iter()
-            .map(|entry| {
-                let value = entry.get("value").map(any_value).unwrap_or_default();
-                Some((str_at(entry, "key")?.to_owned(), value))
-            })
-            .collect(),
-        _ => None,
+/// A number; those that JSON does not have are text.
+fn double(value: &Value) -> Option<Value> {
+    match value {
+        Value::Number(_) => Some(value.clone()),
+        Value::String(text) if matches!(text.as_str(), "NaN" | "Infinity" | "-Infinity") => {
+            Some(value.clone())
+        }
+        Value::String(text) => text.parse::<f64>().ok().map(Value::from),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
+}
+
+/// The pairs of a `kvlistValue`.
+fn pairs(list: &[Value], faults: &mut Vec<String>) -> Option<Value> {
+    let mut map = Map::new();
+    for entry in list {
+        let key = str_at(entry, "key")?.to_owned();
+        let value = match entry.get("value") {
+            Some(value) => any_value(value, faults),
+            None => {
+                faults.push(format!("key `{key}` without a `value`"));
+                Value::Null
+            }
+        };
+        if map.contains_key(&key) {
+            faults.push(format!("key `{key}` is there twice, the last one counts"));
+        }
+        map.insert(key, value);
+    }
+    Some(Value::Object(map))
 }
 
 /// The `values` of a list: none, if the list is empty.
@@ -370,8 +453,12 @@ fn is_mcp(span: &Span) -> bool {
 const SESSIONS: &[&str] = &["gen_ai.conversation.id", "session.id"];
 
 fn emit(feed: &mut Feed<'_>, mut spans: Vec<Span>) -> Step {
-    let done = drop_copies(feed, &mut spans);
-    link(&mut spans);
+    let done = drop_copies(feed, &mut spans).and(without_times(feed, &mut spans));
+    // Parents may be in other files, or were never recorded: no fault of the log, but it may hide a session's name.
+    let missing = link(&mut spans);
+    if missing > 0 {
+        feed.skip_many("parent of a span (not in the file)", missing);
+    }
     let depth = depths(&spans);
     let sessions = sessions(feed, &spans);
     one_call_per_tool_call(&mut spans);
@@ -432,6 +519,25 @@ const ARGUMENTS: &[&str] = &[
 const RESULTS: &[&str] =
     &["gen_ai.tool.call.result", "gcp.vertex.agent.tool_response", "output.value", "traceloop.entity.output"];
 
+/// OTLP writes 0 for a time that nobody knows; in a log whose clock began with it, 0 is a time as any other.
+fn without_times(feed: &mut Feed<'_>, spans: &mut [Span]) -> Step {
+    /// The twelfth day of 1970, in nanoseconds.
+    const PRESENT: u64 = 1_000_000_000_000_000;
+    if !spans.iter().any(|span| span.start > PRESENT && span.start < u64::MAX) {
+        return Ok(());
+    }
+    let mut done = Ok(());
+    for span in spans.iter_mut().filter(|span| span.start == 0) {
+        span.start = u64::MAX;
+        span.ts = None;
+        if done.is_ok() {
+            let found = format!("span `{}` without a start time: it is 0", span.name);
+            done = feed.problem_help(span.line, found, "it is put at the end of its session");
+        }
+    }
+    done
+}
+
 /// Exporters send again what they are not sure to have sent. What has the same id and says something else is another
 /// span, or a later state of the same: both are kept, nothing is hidden from the rules.
 fn drop_copies(feed: &mut Feed<'_>, spans: &mut Vec<Span>) -> Step {
@@ -456,7 +562,8 @@ fn drop_copies(feed: &mut Feed<'_>, spans: &mut Vec<Span>) -> Step {
     done
 }
 
-fn link(spans: &mut [Span]) {
+/// Finds the parents; gives back how many of them are not there.
+fn link(spans: &mut [Span]) -> u64 {
     let mut by_id: HashMap<(&str, &str), usize> = HashMap::new();
     for (index, span) in spans.iter().enumerate() {
         by_id.entry((&span.trace, &span.id)).or_insert(index);
@@ -465,11 +572,16 @@ fn link(spans: &mut [Span]) {
         let parent = by_id.get(&(span.trace.as_str(), span.parent_id.as_deref()?)).copied();
         parent.filter(|&parent| parent != index)
     };
+    let known = |span: &&Span| {
+        span.parent_id.as_deref().is_none_or(|parent| by_id.contains_key(&(span.trace.as_str(), parent)))
+    };
+    let missing = spans.len() - spans.iter().filter(known).count();
     let parents: Vec<Option<usize>> = spans.iter().enumerate().map(parent).collect();
     for (span, parent) in spans.iter_mut().zip(parents) {
         span.parent = parent;
     }
     cut_circles(spans);
+    missing as u64
 }
 
 /// A broken log may make a span its own ancestor: the link that closes the circle goes.

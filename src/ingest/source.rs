@@ -14,6 +14,8 @@ use super::files::is_stdin;
 
 /// As much as detection looks at.
 const PEEK_BYTES: usize = 64 << 10;
+/// How many blank bytes may stand before the first record.
+pub(super) const BLANK_BYTES: usize = 16 << 20;
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// Counts what is taken from the disk.
@@ -86,8 +88,11 @@ fn ends_lines_by_cr(head: &[u8]) -> bool {
 /// An open file.
 pub(super) struct Source {
     reader: Box<dyn BufRead>,
-    /// Decompressed bytes that were looked at and not yet read: they come first.
+    /// Decompressed bytes that were looked at: those from `head_at` are not yet read and come first.
     head: Vec<u8>,
+    head_at: usize,
+    /// Is all that there is in `head`?
+    whole: bool,
     bytes: Rc<Cell<u64>>,
     line: u32,
 }
@@ -109,19 +114,27 @@ impl Source {
             [0x28, 0xb5, 0x2f, 0xfd] => Box::new(buffered(ZstdFrames::new(raw)?)),
             _ => Box::new(raw),
         };
-        Ok(Source { reader, head: Vec::new(), bytes, line: 0 })
+        Ok(Source { reader, head: Vec::new(), head_at: 0, whole: false, bytes, line: 0 })
     }
 
-    /// The first bytes, enough to recognise the format; they will still be read. Sees how the lines end.
+    /// The first bytes, enough to recognise the format; they will still be read. Sees how the lines end. Before anything
+    /// is read.
     pub(super) fn peek(&mut self) -> io::Result<&[u8]> {
         let mut chunk = vec![0; PEEK_BYTES];
-        while self.head.len() < PEEK_BYTES {
-            let count = self.reader.read(&mut chunk)?;
-            self.head.extend_from_slice(&chunk[..count]);
+        // Blank lines say nothing, however many there are.
+        let mut blank = self.head.trim_ascii().is_empty();
+        while !self.whole && (self.head.len() < PEEK_BYTES || blank && self.head.len() < BLANK_BYTES) {
             // A live pipe shows its first line long before 64 KiB: a whole record is enough.
-            if count == 0 || first_line_is_json(&self.head) {
+            if first_line_is_json(&self.head) {
                 break;
             }
+            let count = match self.reader.read(&mut chunk) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                read => read?,
+            };
+            self.whole = count == 0;
+            blank = blank && chunk[..count].trim_ascii().is_empty();
+            self.head.extend_from_slice(&chunk[..count]);
         }
         if ends_lines_by_cr(&self.head) {
             cr_to_lf(&mut self.head);
@@ -131,9 +144,21 @@ impl Source {
         Ok(&self.head)
     }
 
+    /// Has [`Source::peek`] seen all that there is?
+    pub(super) fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// What was looked at and is not yet read.
+    fn take_head(&mut self) -> Vec<u8> {
+        let mut head = std::mem::take(&mut self.head);
+        head.drain(..std::mem::take(&mut self.head_at));
+        head
+    }
+
     /// The bytes that are left, as one reader.
     pub(super) fn into_reader(mut self) -> Box<dyn BufRead> {
-        let head = std::mem::take(&mut self.head);
+        let head = self.take_head();
         if head.is_empty() { self.reader } else { Box::new(Cursor::new(head).chain(self.reader)) }
     }
 
@@ -183,13 +208,13 @@ impl Source {
     /// False at the end of the file. The line's end is read but not kept.
     fn read_line(&mut self, line: &mut Vec<u8>, limit: usize, too_long: &mut bool) -> io::Result<bool> {
         if !self.head.is_empty() {
-            let end = memchr::memchr(b'\n', &self.head);
-            let rest = self.head.split_off(end.map_or(self.head.len(), |end| end + 1));
-            *line = std::mem::replace(&mut self.head, rest);
-            if end.is_some() {
-                line.pop();
+            let rest = &self.head[self.head_at..];
+            if let Some(end) = memchr::memchr(b'\n', rest) {
+                line.extend_from_slice(&rest[..end]);
+                self.head_at += end + 1;
                 return Ok(true);
             }
+            *line = self.take_head();
         }
         let mut found = !line.is_empty();
         loop {
@@ -240,7 +265,7 @@ impl Source {
 
     /// The whole rest of the file; `None` (and a problem) if it is too long.
     pub(super) fn read_bytes(&mut self, feed: &mut Feed<'_>) -> Step<Option<Vec<u8>>> {
-        let mut bytes = std::mem::take(&mut self.head);
+        let mut bytes = self.take_head();
         let limit = feed.options.max_bytes;
         let room = limit.saturating_sub(bytes.len()) as u64 + 1;
         let read = self.reader.by_ref().take(room).read_to_end(&mut bytes);

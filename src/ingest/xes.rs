@@ -235,6 +235,9 @@ impl State {
                 Some(Value::Null)
             }
             (_, Some(text)) => {
+                if text.contains('\0') {
+                    feed.problem(line, format!("NUL byte in the value of attribute `{key}`, expected text"))?;
+                }
                 let value = match kind {
                     "int" => text.trim().parse::<i64>().ok().map(Value::from),
                     // Numbers that JSON does not have (`NaN`) stay text, as the log wrote them.
@@ -243,6 +246,7 @@ impl State {
                             .map_or(Value::String(text.clone()), Value::Number)
                     }),
                     "boolean" => text.trim().parse::<bool>().ok().map(Value::Bool),
+                    "date" if !starts_with_a_day(&text) => None,
                     _ => Some(Value::String(text.clone())),
                 };
                 if value.is_none() {
@@ -346,6 +350,18 @@ impl State {
         }
         done
     }
+}
+
+/// `2026-11-30`, whatever comes after it.
+fn starts_with_a_day(text: &str) -> bool {
+    let digits = |part: Option<&str>, least: usize| {
+        part.is_some_and(|part| part.len() >= least && part.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let text = text.trim();
+    let mut parts = text.strip_prefix('-').unwrap_or(text).splitn(3, '-');
+    digits(parts.next(), 4)
+        && digits(parts.next(), 2)
+        && digits(parts.next().and_then(|rest| rest.get(..2)), 2)
 }
 
 /// Takes out a name; an attribute that is none, a list say, is reported and stays.

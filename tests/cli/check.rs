@@ -300,6 +300,13 @@ fn a_log_without_events_is_told() {
     let ran = check(&policy("a", "G a", ""), "", &["--json"]);
     assert_eq!((ran.out.as_str(), ran.code), ("", 2));
     assert!(ran.err.contains("no events were read"), "{}", ran.err);
+    // No table either, which would look like that of a clean log.
+    for log in ["", "\n\n", "nonsense\n"] {
+        let ran = check(&policy("a", "G a", ""), log, &[]);
+        assert_eq!((ran.out.as_str(), ran.code), ("", 2));
+        assert!(ran.err.contains("no events were read, so no session was judged"), "{}", ran.err);
+        assert!(!ran.err.contains("verdicts are on the rest"), "{}", ran.err);
+    }
 }
 
 #[test]

@@ -342,3 +342,68 @@ fn calls_of_an_unexpected_type_are_problems_and_never_vanish() {
     );
     assert_eq!(log.calls(), ["run: pay unknown"]);
 }
+
+#[test]
+fn chunks_of_odd_forms_are_told() {
+    let chunk = |delta: &str| {
+        let text = format!(
+            "{{\"id\":7,\"object\":\"chat.completion.chunk\",\"choices\":[{{\"index\":0,\"delta\":{delta}}}]}}\n"
+        );
+        openai(&text)
+    };
+    for (delta, message) in [
+        ("[]", "`delta` is an array, expected an object"),
+        ("{\"content\":5}", "`content` is a number, expected a string"),
+        ("{\"tool_calls\":{}}", "`tool_calls` is an object, expected an array"),
+        ("{\"tool_calls\":[5]}", "an element of `tool_calls` is a number, expected an object"),
+        ("{\"tool_calls\":[{\"index\":0,\"id\":\"c\"}]}", "streamed tool call without a name"),
+    ] {
+        assert_eq!(chunk(delta).messages(), [message], "{delta}");
+    }
+    for (call, message) in [
+        (
+            "\"index\":\"0\",\"id\":\"c\",\"function\":{\"name\":\"t\"}",
+            "`index` is a string, expected a number from 0",
+        ),
+        ("\"id\":[],\"function\":{\"name\":\"t\"}", "`id` is an array, expected a string or a number"),
+        (
+            "\"id\":1,\"function\":{\"name\":\"t\",\"arguments\":{}}",
+            "`arguments` is an object, expected a string",
+        ),
+        ("\"id\":1,\"name\":\"t\",\"function\":[]", "`function` is an array, expected an object"),
+    ] {
+        let log = chunk(&format!("{{\"tool_calls\":[{{{call}}}]}}"));
+        assert_eq!((log.messages(), log.calls().len()), (vec![message], 1), "{call}");
+    }
+}
+
+/// An id may be a number in one place and a string in the other.
+#[test]
+fn ids_that_are_numbers_pair() {
+    for (format, text) in [
+        (
+            Format::OpenAi,
+            r#"[{"role":"assistant","tool_calls":[{"id":1,"function":{"name":"t"}},{"id":"2","function":{"name":"u"}}]},{"role":"tool","tool_call_id":2,"content":"x"},{"role":"tool","tool_call_id":"1","content":"Error: y"}]"#,
+        ),
+        (
+            Format::Anthropic,
+            r#"[{"role":"assistant","content":[{"type":"tool_use","id":1,"name":"t","input":{}},{"type":"tool_use","id":"2","name":"u","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":2,"content":"x"},{"type":"tool_result","tool_use_id":"1","is_error":true,"content":"y"}]}]"#,
+        ),
+        (
+            Format::ClaudeCode,
+            r#"{"type":"assistant","uuid":1,"sessionId":"run","message":{"id":7,"role":"assistant","content":[{"type":"tool_use","id":1,"name":"t","input":{}},{"type":"tool_use","id":"2","name":"u","input":{}}]}}
+{"type":"user","uuid":2,"parentUuid":"1","sessionId":"run","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":2,"content":"x"},{"type":"tool_result","tool_use_id":"1","is_error":true,"content":"y"}]}}"#,
+        ),
+    ] {
+        let log = super::read_with(
+            "run.json",
+            text.as_bytes(),
+            &Options { format: Some(format), ..Options::default() },
+        );
+        assert_eq!(
+            (log.calls(), log.messages()),
+            (vec!["run: t error".to_owned(), "run: u ok".to_owned()], vec![]),
+            "{format}"
+        );
+    }
+}

@@ -205,3 +205,94 @@ fn formats_by_their_first_lines() {
         assert_eq!(log.format, format, "{text}");
     }
 }
+
+/// Every format with every end of its lines, and with a byte order mark.
+#[test]
+fn line_ends_and_marks_change_nothing() {
+    for text in [
+        "{\"tool\":\"a\"}\n{\"tool\":\"b\"}\n",
+        "[\n{\"role\":\"user\",\"content\":\"x\"}\n]\n",
+        "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":1,\"name\":\"b\",\"input\":{}}]}\n",
+        "{\"type\":\"user\",\"uuid\":\"u\",\"sessionId\":\"S\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n",
+        "{\"traceId\":\"T\",\"spanId\":\"1\",\"name\":\"y\",\n\"startTimeUnixNano\":\"1\"}\n",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"b\"}}\n",
+        "{\"id\":1,\"epoch\":1,\n\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}\n",
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<log>\n<trace><event>\n<string key=\"concept:name\" value=\"b\"/></event></trace></log>\n",
+        "case,activity\n1,b\n",
+    ] {
+        let usual = super::read("run", text);
+        assert_eq!((usual.events.is_empty(), usual.messages()), (false, vec![]), "{text}");
+        for changed in [
+            text.replace('\n', "\r\n"),
+            text.replace('\n', "\r"),
+            text.trim_end().to_owned(),
+            format!("\u{feff}{text}"),
+            format!("\u{feff}{}", text.replace('\n', "\r\n")),
+        ] {
+            let log = super::read("run", &changed);
+            assert_eq!((log.format, &log.events), (usual.format, &usual.events), "{changed:?}");
+            assert_eq!(log.messages(), Vec::<&str>::new(), "{changed:?}");
+        }
+    }
+}
+
+#[test]
+fn files_of_nothing_are_counted_whatever_their_format() {
+    for format in std::iter::once(None).chain(Format::ALL.map(Some)) {
+        for text in ["", "\u{feff}", "\n \r\n\n", &"\n".repeat(70_000)] {
+            let log = super::read_with("run", text.as_bytes(), &Options { format, ..Options::default() });
+            assert_eq!(log.summary.skipped.get("empty file"), Some(&1), "{format:?}");
+            assert_eq!(log.messages(), Vec::<&str>::new(), "{format:?}");
+        }
+    }
+}
+
+#[test]
+fn blank_lines_before_the_first_record_hide_nothing() {
+    let blank = "\n".repeat(70_000);
+    let log = super::read("run", &format!("{blank}{{\"tool\":\"a\"}}\n"));
+    assert_eq!((log.events.len(), log.events[0].place.line), (1, Some(70_001)));
+    let log = super::read("run", &format!("{blank}case,activity\n1,b\n"));
+    assert_eq!(log.events.len(), 1);
+    let far = " ".repeat(17 << 20);
+    let log = super::read("run", &format!("{far}{{\"tool\":\"a\"}}\n"));
+    assert_eq!(log.messages(), ["nothing but blanks in the first 16777216 bytes of the file"]);
+}
+
+#[test]
+fn text_that_is_no_utf_8_is_named() {
+    let text = "{\"tool\":\"ä\"}\n";
+    let wide = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect::<Vec<u8>>();
+    let (little, big) = (wide(u16::to_le_bytes), wide(u16::to_be_bytes));
+    let long: Vec<u8> = text.chars().flat_map(|char| u32::from(char).to_le_bytes()).collect();
+    for bytes in [
+        [b"\xff\xfe", &little[..]].concat(),
+        [b"\xfe\xff", &big[..]].concat(),
+        [b"\xff\xfe\0\0", &long[..]].concat(),
+        little,
+        big,
+        long,
+    ] {
+        for format in std::iter::once(None).chain(Format::ALL.map(Some)) {
+            let log = super::read_with("run", &bytes, &Options { format, ..Options::default() });
+            assert_eq!(log.messages(), ["the file is UTF-16 or UTF-32 text, expected UTF-8"], "{format:?}");
+        }
+    }
+}
+
+#[test]
+fn nul_bytes_are_named() {
+    for (text, message) in [
+        ("\0\0\0{\"jsonrpc\":\"2.0\"}\n", "the file begins with a NUL byte, expected text"),
+        ("{\"tool\":\"a\"}\n\0\0\0\0", "broken JSON: expected a value, found `\0`"),
+        ("\0case,activity\n1,a\n", "NUL byte in the header, expected text"),
+        ("case,activity\n1,a\0\n", "NUL byte in a row, expected text"),
+        ("case,activity\n1,a\n\0\0\0", "row has 1 fields, expected 2 as in the header"),
+        (
+            "<log><trace><event><string key=\"concept:name\" value=\"a\0\"/></event></trace></log>",
+            "NUL byte in the value of attribute `concept:name`, expected text",
+        ),
+    ] {
+        assert_eq!(super::read("run", text).messages(), [message], "{text:?}");
+    }
+}

@@ -325,3 +325,48 @@ fn documents_of_events_are_read() {
     );
     assert_eq!(log.problems.iter().map(|p| p.place.line).collect::<Vec<_>>(), [Some(3), Some(4), Some(5)]);
 }
+
+/// Without a phase nothing says which line is the request, so lines that look like halves of one call are told.
+#[test]
+fn lines_of_one_call_need_their_phases() {
+    let whole = r#"{"tool":"a","call_id":1,"result":1}
+{"tool":"b","call_id":1,"result":2}
+{"kind":"user","text":"x","call_id":1}
+"#;
+    let log = read("s.jsonl", whole);
+    assert_eq!((log.events.len(), log.messages()), (3, vec![]));
+    for (text, message) in [
+        (
+            "{\"tool\":\"a\",\"call_id\":1}\n{\"call_id\":1,\"result\":2}\n",
+            "line of call `1` without a `tool` and without a `phase`: kept as a call",
+        ),
+        (
+            "{\"tool\":\"a\",\"call_id\":1}\n{\"tool\":\"a\",\"call_id\":\"1\",\"result\":2}\n",
+            "another line of call `1`, and neither has a `phase`: both are kept as calls",
+        ),
+        (
+            "{\"tool\":\"a\",\"call_id\":1,\"phase\":\"request\"}\n{\"tool\":\"a\",\"call_id\":1,\"result\":2}\n",
+            "line of call `1`, of which a request is open, without a `phase`: kept as a call",
+        ),
+        (
+            "{\"tool\":\"a\",\"call_id\":1}\n{\"tool\":\"a\",\"call_id\":1,\"phase\":\"result\"}\n",
+            "outcome of call `1` without a request: kept as a call",
+        ),
+        (
+            "{\"tool\":\"a\",\"phase\":\"request\"}\n{\"tool\":\"a\",\"phase\":\"result\"}\n",
+            "outcome without a `call_id` where there are requests: kept as a call",
+        ),
+    ] {
+        let log = read("s.jsonl", text);
+        assert_eq!((log.events.len(), log.messages()), (2, vec![message]), "{text}");
+        assert_eq!(log.problems[0].place.line, Some(2));
+    }
+    // Numbers and strings are the same id here, and pair.
+    let log = read(
+        "s.jsonl",
+        "{\"tool\":\"a\",\"call_id\":1,\"phase\":\"request\"}\n{\"call_id\":\"1\",\"phase\":\"result\"}\n",
+    );
+    assert_eq!((log.calls(), log.messages()), (vec!["s: a ok".to_owned()], vec![]));
+    let log = read("s.jsonl", "{\"tool\":\"a\",\"call_id\":1,\"phase\":\"started\"}\n");
+    assert_eq!(log.messages(), ["unknown phase `started`"]);
+}

@@ -278,3 +278,75 @@ fn archives() {
         assert!(log.events.is_empty() && (cut == 0 || log.problems.len() == 1), "{cut}");
     }
 }
+
+/// To JSON-RPC `1` and `"1"` are two ids.
+#[test]
+fn ids_of_two_types_are_two_ids() {
+    let log = mcp(&[request(1, "a"), request("1", "b"), response("1", "of b"), response(1, "of a")]);
+    assert_eq!(log.messages(), Vec::<&str>::new());
+    assert_eq!(results(&log), [("a", &json!("of a"), Status::Ok), ("b", &json!("of b"), Status::Ok)]);
+    let log = mcp(&[request(1, "a"), response("1", "x")]);
+    assert_eq!(log.messages(), ["response with id `\"1\"`, but the call in flight has id `1`"]);
+    assert_eq!(results(&log), [("a", &Value::Null, Status::Unknown)]);
+    // It answers another request.
+    let mut list = request("1", "x");
+    list["method"] = json!("tools/list");
+    let log = mcp(&[request(1, "a"), list, response("1", "x")]);
+    assert_eq!(log.messages(), Vec::<&str>::new());
+    let mut odd = response(1, "x");
+    odd["result"]["isError"] = json!("false");
+    assert_eq!(mcp(&[request(1, "a"), odd]).messages(), ["`isError` is a string, expected true or false"]);
+}
+
+#[test]
+fn samples_of_odd_forms_are_told() {
+    // Long texts stand elsewhere, also those within arguments.
+    let mut log = sample(
+        json!([{"role": "user", "content": "attachment://h"}, {"role": "assistant", "content": "", "tool_calls":
+            [{"id": 1, "function": "f", "arguments": {"in": ["attachment://h"], "old": "tc://h", "gone": "attachment://g"}}]},
+            {"role": "tool", "tool_call_id": "1", "function": "f", "content": "attachment://h"}]),
+        json!([{"event": "tool", "id": 1, "function": "f", "arguments": {}, "result": ""}]),
+    );
+    log["samples"][0]["attachments"] = json!({"h": "long"});
+    log["samples"][0]["error"] = json!({"message": "out of memory"});
+    let read = inspect(&log);
+    assert_eq!(read.messages(), ["attachment `g` is not in the sample's `attachments`"]);
+    assert_eq!(read.events.len(), 2);
+    assert_eq!(read.events[0].text, "long");
+    assert_eq!(read.events[1].args, json!({"in": ["long"], "old": "long", "gone": "attachment://g"}));
+    assert_eq!(read.events[1].result, "long");
+    assert_eq!(read.summary.skipped.get("error that ended a sample"), Some(&1));
+
+    // A call that has no id may be none of the messages'.
+    let read = inspect(&sample(
+        json!([{"role": "user", "content": "x"}]),
+        json!([{"event": "tool", "function": "f", "arguments": {}, "result": ""}]),
+    ));
+    assert_eq!(read.messages(), ["tool event without `id`"]);
+    assert_eq!(read.calls().len(), 1);
+
+    let empty = inspect(&json!({"version": 2, "eval": {"task": "t"}, "samples": []}));
+    assert_eq!(empty.messages(), ["evaluation log without samples"]);
+}
+
+#[test]
+fn archives_without_a_readable_header() {
+    let one = json!({"id": "a", "epoch": 1, "messages": [called("c", "t")]}).to_string();
+    let sample = ("samples/a_epoch_1.json", 0, one.as_bytes());
+    for (header, message) in [
+        (None, "archive without `header.json`"),
+        (Some(&b"[]"[..]), "`header.json` has no `eval` that names the evaluation"),
+        (Some(b"{\"eval\":5}"), "`eval` is a number, expected an object"),
+        (Some(b"{\"eval\":"), "`header.json`: broken JSON: cut short, EOF while parsing a value"),
+        (Some(b"\xff\xfe"), "`header.json`: broken JSON: expected a value, found `\u{fffd}\u{fffd}`"),
+    ] {
+        let header = header.map(|header| ("header.json", 0, header));
+        let files: Vec<_> = header.into_iter().chain([sample]).collect();
+        let log = read_with("run.eval", &archive(&files), &Options::default());
+        assert_eq!(log.messages().first(), Some(&message));
+        assert_eq!(log.calls(), ["run/a/1: t unknown"]);
+    }
+    let header = json!({"eval": {"eval_id": "E"}}).to_string();
+    let log = read_with("run.eval", &archive(&[("header.json", 0, header.as_bytes())]), &Options::default());
+    assert_eq!(log.messages(), ["evaluation log without samples"]);
+}

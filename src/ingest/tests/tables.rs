@@ -147,3 +147,21 @@ fn records_without_end_are_stopped() {
     let csv = format!("case,activity\n1,\"{}", "x".repeat(4 << 20));
     assert!(read_with("run.csv", csv.as_bytes(), &options).messages()[0].contains("more than 1048576 bytes"));
 }
+
+#[test]
+fn rows_have_their_lines_however_these_end() {
+    let text = "\n\ncase;activity;x\n1;a;\"two\nlines\"\n\n1;b;2\n\n\n1;c\n1;d;e";
+    for text in [text.to_owned(), text.replace('\n', "\r\n"), format!("{text}\n"), format!("{text}\r\n")] {
+        let log = read("run.csv", &text);
+        let lines: Vec<_> = log.events.iter().map(|event| event.place.line).collect();
+        assert_eq!(lines, [Some(4), Some(7), Some(11)], "{text:?}");
+        assert_eq!(log.problems[0].place.line, Some(10), "{text:?}");
+    }
+    // Lines on both sides of what is read at a time.
+    let rows: String = (0..5000).map(|n| format!("1,a{n}\r\n")).collect();
+    let log = read("run.csv", &format!("case,activity\r\n{rows}"));
+    assert!(log.events.iter().zip(2..).all(|(event, line)| event.place.line == Some(line)));
+    let latin = [&b"case,activity,caf\xe9\n1,a,b\n"[..]].concat();
+    let log = read_with("run.csv", &latin, &Options::default());
+    assert_eq!((log.events.len(), log.messages()), (1, vec!["header is not valid UTF-8"]));
+}

@@ -358,3 +358,100 @@ fn damaged_spans() {
         .collect();
     assert_eq!(read("run.json", &otlp(&spans).to_string()).calls().len(), ids.len() - 1);
 }
+
+#[test]
+fn spans_of_odd_forms_are_kept_and_told() {
+    let span = |change: &dyn Fn(&mut Value)| {
+        let mut span = json!({"traceId": "T", "spanId": "1", "name": "execute_tool a",
+            "startTimeUnixNano": "5", "endTimeUnixNano": "6", "attributes": []});
+        change(&mut span);
+        let text = json!({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).to_string();
+        let log = read("run.json", &text);
+        assert_eq!(log.events.len(), 1, "{text}");
+        log
+    };
+    let attribute = |attribute: Value| span(&|span| span["attributes"] = json!([attribute]));
+    for (found, message) in [
+        (json!({"key": "k"}), "attribute `k` without a `value`"),
+        (
+            json!({"value": {"stringValue": "x"}}),
+            "an element of `attributes` without a `key` that is a string",
+        ),
+        (json!("k"), "an element of `attributes` without a `key` that is a string"),
+        (
+            json!({"key": "k", "value": {"textValue": "x"}}),
+            "attribute `k`: `textValue` is a string, expected a kind of value of OTLP, such as `stringValue`",
+        ),
+        (
+            json!({"key": "k", "value": {"stringValue": "x", "intValue": "1"}}),
+            "attribute `k`: value with 2 fields, expected one such as `stringValue`",
+        ),
+        (
+            json!({"key": "k", "value": {"intValue": "x"}}),
+            "attribute `k`: `intValue` is a string, expected a whole number",
+        ),
+        (
+            json!({"key": "k", "value": {"boolValue": "true"}}),
+            "attribute `k`: `boolValue` is a string, expected true or false",
+        ),
+        (
+            json!({"key": "k", "value": {"arrayValue": {"values": [{"doubleValue": "x"}]}}}),
+            "attribute `k`: `doubleValue` is a string, expected a number",
+        ),
+        (
+            json!({"key": "k", "value": {"kvlistValue": {"values": [{"value": {}}]}}}),
+            "attribute `k`: `kvlistValue` is an object, expected an object with an array `values` of `key` and `value`",
+        ),
+    ] {
+        assert_eq!(attribute(found).messages(), [message]);
+    }
+    assert_eq!(
+        span(&|span| span["attributes"] = json!("x")).messages(),
+        ["`attributes` is a string, expected an array or an object"]
+    );
+    // Values that are nothing, and numbers that JSON does not have, are OTLP's.
+    assert_eq!(attribute(json!({"key": "k", "value": {}})).messages(), Vec::<&str>::new());
+    assert_eq!(
+        attribute(json!({"key": "k", "value": {"doubleValue": "NaN"}})).messages(),
+        Vec::<&str>::new()
+    );
+
+    let log = span(&|span| span["startTimeUnixNano"] = json!(null));
+    assert_eq!(log.messages(), ["span `execute_tool a` without a start time"]);
+    for start in [json!("2026-11-30T10:00:00Z"), json!(1.5), json!(-1)] {
+        let log = span(&|span| span["startTimeUnixNano"] = start.clone());
+        assert!(log.messages()[0].ends_with("of span `execute_tool a` is no whole number"), "{start}");
+    }
+    // 0 is a time where the clock began with the log, else none.
+    let at = |start: Value, id: &str| json!({"traceId": "T", "spanId": id, "name": id, "startTimeUnixNano": start});
+    let of = |spans: Value| {
+        read("run.json", &json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).to_string())
+    };
+    let log = of(json!([at(json!("0"), "a"), at(json!("5"), "b")]));
+    assert_eq!(log.messages(), Vec::<&str>::new());
+    let log = of(json!([at(json!(0), "a"), at(json!("1764496800000000000"), "b")]));
+    assert_eq!(log.messages(), ["span `a` without a start time: it is 0"]);
+    assert_eq!((log.events[0].tool.as_str(), log.events[1].ts.as_deref()), ("b", None));
+    for id in [json!(""), json!(null)] {
+        let log = span(&|span| span["spanId"] = id.clone());
+        assert_eq!(log.messages(), ["span `execute_tool a` without `spanId`"]);
+    }
+    let log = span(&|span| {
+        span.as_object_mut().unwrap().remove("spanId");
+    });
+    assert_eq!(
+        (log.calls(), log.messages()),
+        (vec!["t: a ok".to_owned()], vec!["span `execute_tool a` without `spanId`"])
+    );
+
+    // Ids that are numbers find each other; a parent that is nowhere is counted.
+    let spans = json!([
+        {"traceId": 7, "spanId": 2, "parentSpanId": "1", "name": "execute_tool b", "startTimeUnixNano": 6, "endTimeUnixNano": 7},
+        {"traceId": 7, "spanId": 1, "parentSpanId": "gone", "name": "agent", "startTimeUnixNano": "5", "endTimeUnixNano": "9",
+            "attributes": [{"key": "gen_ai.conversation.id", "value": {"stringValue": "c"}}]},
+    ]);
+    let log = read("run.json", &json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).to_string());
+    assert_eq!((log.calls(), log.messages()), (vec!["c: b ok".to_owned()], vec![]));
+    assert_eq!(log.events[0].text, "agent");
+    assert_eq!(log.summary.skipped.get("parent of a span (not in the file)"), Some(&1));
+}

@@ -300,6 +300,41 @@ fn what_cannot_be_read_is_named() {
             "column `activity` is there twice in the header",
         ),
         (
+            Format::OpenAi,
+            r#"[{"type":"mcp_approval_request","id":"q","name":"m","arguments":"{}"},{"type":"mcp_approval_response","approval_request_id":"q"}]"#,
+            "`mcp_approval_response` item without `approve`, expected true or false",
+        ),
+        (
+            Format::OpenAi,
+            r#"[{"type":"mcp_approval_request","id":"q","name":"m","arguments":"{}"},{"type":"mcp_approval_response","approval_request_id":"q","approve":"no"}]"#,
+            "`approve` is a string, expected true or false",
+        ),
+        (
+            Format::OpenAi,
+            r#"[{"role":"assistant","tool_calls":[{"id":1,"function":{"name":"t"}}]},{"role":"tool","tool_call_id":"1","is_error":"yes","content":"x"}]"#,
+            "`is_error` is a string, expected true or false",
+        ),
+        (
+            Format::Anthropic,
+            r#"[{"role":"assistant","content":[{"type":"tool_use","id":1,"name":"t","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":1,"is_error":1,"content":"x"}]}]"#,
+            "`is_error` is a number, expected true or false",
+        ),
+        (
+            Format::Xes,
+            r#"<log><trace><event><string key="concept:name" value="a"/><date key="d" value="yesterday"/></event></trace></log>"#,
+            "value `yesterday` of attribute `d` is no date",
+        ),
+        (
+            Format::Xes,
+            r#"<log><trace><event><string key="concept:name" value="a"/><container key="c"><string value="x"/></container></event></trace></log>"#,
+            "`string` attribute without a `key`",
+        ),
+        (
+            Format::Xes,
+            r#"<log><trace><event><string key="concept:name" value="a"/><container key="c"><string key="x"/></container></event></trace></log>"#,
+            "attribute `x` without a `value`",
+        ),
+        (
             Format::Xes,
             r#"<log><event><string key="concept:name" value="a"/></event></log>"#,
             "`event` element outside a trace",
