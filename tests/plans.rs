@@ -286,6 +286,6 @@ fn the_plan_fits_the_rules() {
     assert!(kinds(&many).contains(&GroupKind::Lanes));
     assert!(kinds(&many).len() < 40, "{:?}", kinds(&many));
     // Letters of forty propositions that hold as they like are too many to tell apart.
-    let free = Rules::random(&mut random, 100, 40, 0, 2);
+    let free = Rules::random(&mut random, 300, 40, 0, 2);
     assert!(kinds(&free).contains(&GroupKind::OpenLanes), "{:?}", kinds(&free));
 }

@@ -21,7 +21,9 @@ fn every_subcommand_has_help_with_an_example() {
 /// Every example of a help text that needs no input does what it shows.
 #[test]
 fn the_examples_of_the_help_run() {
+    // What the examples write goes to a folder of the test's own, where later examples find it.
     let folder = Folder::new();
+    let written = folder.file("written.tlaw", "");
     let mut ran = 0;
     for command in ["check", "compile", "explain", "bench"] {
         let help = run(&[command, "--help"]).out;
@@ -35,8 +37,6 @@ fn the_examples_of_the_help_run() {
                     args.extend(part.split_whitespace());
                 }
             }
-            // What it writes goes to a folder of the test's own.
-            let written = folder.file("written", "");
             let is_file = |a: &str| a.ends_with(".tlaw");
             let args: Vec<&str> = args.into_iter().take_while(|a| *a != "|").collect();
             let args: Vec<&str> = args.into_iter().map(|a| if is_file(a) { &written } else { a }).collect();
