@@ -7,7 +7,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tracelaw_runtime::{Automaton, Letter, RuleSet, Verdict};
+use tracelaw_runtime::{
+    Automaton, Letter, RuleSet, Verdict,
+    layout::{BLOCK, LANE_BITS, MASKS, SLOTS},
+};
 
 use crate::{
     config::Limits,
@@ -144,8 +147,6 @@ impl GroupKind {
     }
 }
 
-/// Rules of a block: the runtime orders changes block by block.
-const BLOCK: usize = 1024;
 /// Letter classes of one cluster at most, where they do not come one per proposition.
 const MAX_CLASSES: usize = 256;
 /// Diagram nodes of a cluster beyond a few times those of its first rule.
@@ -156,12 +157,8 @@ const TRIED: usize = 4;
 const MAX_GATHERED: usize = 10;
 /// Entries of a product's table at most: it stays in the first-level cache.
 const MAX_ENTRIES: usize = 1 << 13;
-/// Slots of a product at most.
-const MAX_SLOTS: usize = 64;
-/// Different sets of rules that a product's edges break, at most.
-const MAX_MASKS: usize = 200;
 /// The most states of a rule in lanes.
-const LANE_STATES: usize = 8;
+const LANE_STATES: usize = 1 << LANE_BITS;
 
 /// Plans how `automata` (the rules, over one vocabulary) are stepped together.
 ///
@@ -606,7 +603,7 @@ impl View<'_> {
                 });
                 next.push(number);
             }
-            if tuples.len() > max_states || masks.len() > MAX_MASKS {
+            if tuples.len() > max_states || masks.len() > MASKS {
                 return None;
             }
             done += 1;
@@ -662,7 +659,7 @@ fn products(view: &View<'_>, rules: &[usize]) -> Vec<Members> {
         let mut with = current.as_ref().map_or(Vec::new(), |p| p.rules.clone());
         with.push(rule);
         with.sort_unstable();
-        let fits = with.len() <= MAX_SLOTS && view.rules[rule].states <= max_states;
+        let fits = with.len() <= SLOTS && view.rules[rule].states <= max_states;
         match if fits { view.product(&with, max_states) } else { None } {
             Some(larger) => current = Some(larger),
             None if fits => {

@@ -2,13 +2,10 @@
 
 use crate::{
     Letter,
+    layout::{DIAGRAM, DIRECT, GATHER, GATHERED},
     wire::{Budget, Bytes},
 };
 
-/// Words of a classifier's record.
-pub(crate) const RECORD: usize = 8;
-/// Bits that a gathering classifier collects at most.
-const MAX_GATHERED: u32 = 12;
 const TERMINAL: u32 = 1 << 31;
 
 /// Finds the class of a letter.
@@ -35,15 +32,15 @@ impl<'a> Classifier<'a> {
         Classifier { kind: Kind::Diagram { nodes: Bytes(&[]), root: TERMINAL }, class_len: 1 }
     }
 
-    /// Reads a record: kind, classes, root, zero, offset and length of the table, of the runs or nodes.
+    /// Reads a record, whose words [`crate::layout::CLASSIFIER`] names.
     pub(crate) fn read(section: Bytes<'a>, at: usize) -> Option<Classifier<'a>> {
         let word = |i: usize| section.u32(at + i * 4);
         let part = |i: usize| section.part(word(i)? as usize, word(i + 1)? as usize);
         let (table, aux) = (Bytes(part(4)?), part(6)?);
         let kind = match word(0)? {
-            0 => Kind::Direct(table),
-            1 => Kind::Gather { runs: aux, table },
-            2 => Kind::Diagram { nodes: Bytes(aux), root: word(2)? },
+            DIRECT => Kind::Direct(table),
+            GATHER => Kind::Gather { runs: aux, table },
+            DIAGRAM => Kind::Diagram { nodes: Bytes(aux), root: word(2)? },
             _ => return None,
         };
         Some(Classifier { kind, class_len: word(1)? })
@@ -73,13 +70,13 @@ impl<'a> Classifier<'a> {
                 let mut bits = 0;
                 let (runs, rest) = runs.as_chunks::<RUN>();
                 for run in runs.iter().map(Run::read) {
-                    let fits = run.width >= 1 && run.width <= MAX_GATHERED && run.shift <= 64 - run.width;
-                    if !fits || run.to != bits || bits > MAX_GATHERED {
+                    let fits = run.width >= 1 && run.width <= GATHERED as u32 && run.shift <= 64 - run.width;
+                    if !fits || run.to != bits || bits > GATHERED as u32 {
                         return Err("a run of bits is out of place");
                     }
                     bits += run.width;
                 }
-                let sound = rest.is_empty() && bits <= MAX_GATHERED && classes_ok(table, 1 << bits);
+                let sound = rest.is_empty() && bits <= GATHERED as u32 && classes_ok(table, 1 << bits);
                 sound.then_some(()).ok_or("a table of classes has the wrong size")
             }
             Kind::Diagram { nodes, root } => (check_diagram(nodes.0, self.class_len)

@@ -3,7 +3,8 @@
 use crate::{
     RuleSet, Symbol, Verdict,
     classes::{check_diagram, refers, walk},
-    monitor::{BLOCK, Change, Input},
+    layout::{self, BLOCK},
+    monitor::{Change, Input},
     wire::{Budget, Bytes},
 };
 
@@ -14,9 +15,6 @@ mod table;
 use lanes::Lanes;
 use open::Open;
 use table::Table;
-
-/// Words of a group's record.
-pub(crate) const RECORD: usize = 16;
 
 /// One group, as its record describes it.
 #[derive(Clone, Copy, Debug)]
@@ -118,11 +116,10 @@ impl<'a> Group<'a> {
         Group { classifier: 0, at: 0, slots: NONE, kind }
     }
 
-    /// Reads a record: kind, classifier, place in the state, states or bits, shift or words, offset and number of
-    /// slots, offset and length of the table (coefficients, nodes), offset of the marks (roots), of the parts, offset
-    /// and number of the masks, offset of the allowed classes, initial state (offset of it), offset of the verdicts.
+    /// Reads a record, whose words [`layout::GROUP`] names.
     pub(crate) fn read(section: Bytes<'a>, at: usize, class_len: u32) -> Option<Group<'a>> {
-        let record = section.part(at, RECORD * 4)?.as_chunks::<4>().0.first_chunk::<RECORD>()?;
+        let record =
+            section.part(at, layout::GROUP * 4)?.as_chunks::<4>().0.first_chunk::<{ layout::GROUP }>()?;
         let [
             kind,
             classifier,
@@ -159,10 +156,10 @@ impl<'a> Group<'a> {
             verdicts,
         };
         let kind = match kind {
-            2 | 4 => Kind::Table(Table::read(record, class_len)?),
-            8 => Kind::Lanes(Lanes::read(record)?),
-            32 => Kind::Open(Open::read(record)?),
-            16 => {
+            layout::TABLE | layout::WIDE_TABLE => Kind::Table(Table::read(record, class_len)?),
+            layout::LANES => Kind::Lanes(Lanes::read(record)?),
+            layout::OPEN_LANES => Kind::Open(Open::read(record)?),
+            layout::DIAGRAMS => {
                 let roots = Bytes(record.part(marks, (states as usize).checked_mul(4)?)?);
                 Kind::Diagrams { nodes: Bytes(table), roots, states, initial }
             }
@@ -190,7 +187,7 @@ impl<'a> Group<'a> {
         class: u32,
         note: &N,
     ) -> Option<()> {
-        let record = Bytes(section.part(at, RECORD * 4)?);
+        let record = Bytes(section.part(at, layout::GROUP * 4)?);
         let word = |i: usize| record.u32(i * 4).unwrap_or(0);
         table::step_quietly(section, [word(0), word(2), word(7), word(9)], state, class, note)
     }

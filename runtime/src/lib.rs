@@ -15,6 +15,7 @@ pub mod batch;
 mod classes;
 mod error;
 mod group;
+pub mod layout;
 mod letter;
 mod monitor;
 mod names;

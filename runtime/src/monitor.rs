@@ -47,9 +47,6 @@ pub struct Change {
     pub breach: bool,
 }
 
-/// Rules that one block of a rule set holds: changes are put in order block by block.
-pub(crate) const BLOCK: usize = 1024;
-
 /// The changes of one block of at most `64 * WORDS` rules in one step. Small, since every step of a set of several groups
 /// begins with an empty one.
 pub(crate) struct Noted<const WORDS: usize> {

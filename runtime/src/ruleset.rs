@@ -3,22 +3,15 @@
 use crate::{
     Change, Letter, LoadError, MonitorState, Symbol, Tell, Verdict,
     batch::Table,
-    classes::{self, Classifier},
-    group::{self, Group, Note, Place},
-    monitor::{BLOCK, Input, Noted},
+    classes::Classifier,
+    group::{Group, Note, Place},
+    layout::{BLOCK, CLASSIFIER, GROUP, HEAD, NEVER, READY, RULE},
+    monitor::{Input, Noted},
     wire::{Budget, Bytes, File, Section, xxh64},
 };
 
-/// Words before the records.
-const HEAD: usize = 8;
-/// Words of a rule's record: group, slot, states, first pending, holding, satisfied state, offset of the distances, zero.
-const RULE: usize = 8;
 /// Words of a bit set of the rules of one block.
 const WORDS: usize = BLOCK / 64;
-/// Groups and classifiers kept ready; those beyond are read from their records at every step.
-const READY: usize = 6;
-/// Stands for "never" among the distances.
-const NEVER: u32 = u32::MAX;
 
 /// The rules of one policy, compiled: borrowed bytes, checked once, shared by any number of sessions and threads.
 ///
@@ -130,11 +123,7 @@ impl<'a> RuleSet<'a> {
             groups: [Group::none(); READY],
             classifiers: [Classifier::none(); READY],
         };
-        let records = [
-            (rules.rule_len, RULE),
-            (rules.classifier_len, classes::RECORD),
-            (rules.group_len, group::RECORD),
-        ];
+        let records = [(rules.rule_len, RULE), (rules.classifier_len, CLASSIFIER), (rules.group_len, GROUP)];
         let len = records.iter().fold(HEAD as u64, |sum, (n, words)| sum + u64::from(*n) * *words as u64);
         if len * 4 > bytes.len() as u64 {
             return Err(bad("there are fewer records than it says", 4));
@@ -195,11 +184,11 @@ impl<'a> RuleSet<'a> {
     }
 
     fn classifier_at(&self, i: u32) -> usize {
-        (HEAD + self.rule_len as usize * RULE + i as usize * classes::RECORD) * 4
+        (HEAD + self.rule_len as usize * RULE + i as usize * CLASSIFIER) * 4
     }
 
     fn group_at(&self, i: u32) -> usize {
-        self.classifier_at(self.classifier_len) + i as usize * group::RECORD * 4
+        self.classifier_at(self.classifier_len) + i as usize * GROUP * 4
     }
 
     fn read_group(&self, i: u32) -> Option<Group<'a>> {

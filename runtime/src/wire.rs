@@ -2,7 +2,7 @@
 //!
 //! Everything is little endian. Nothing here needs an alignment, so a memory-mapped file or any slice of bytes will do.
 
-use crate::LoadError;
+use crate::{LoadError, layout::SHARED};
 
 /// The first bytes of every artifact. A transfer that mangles line ends or the eighth bit damages them.
 pub const MAGIC: [u8; 8] = *b"\x89tlaw\r\n\x1a";
@@ -14,10 +14,6 @@ pub const HEADER: usize = 32;
 pub const ENTRY: usize = 24;
 /// Sections begin at multiples of so many bytes.
 pub const ALIGN: usize = 8;
-
-/// Records of a rule set may share tables of at most so many bytes; a longer one belongs to one record alone. So checking a
-/// file takes time linear in its length.
-pub const SHARED: usize = 1024;
 
 /// What a section holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -88,7 +88,7 @@ fn without_anything_to_race_there_is_no_table() {
     for (policy, log, args, told) in [
         (tools("ask") + &rule("keyed", keyed), calls("ask:A"), &[][..], "no rule"),
         (plain.clone(), String::new(), &["--format", "jsonl"], "no step"),
-        (plain.clone(), calls("ask") + "{\"session\": 3}\n", &[], "read whole"),
+        (plain.clone(), calls("ask") + "{\"session\": []}\n", &[], "read whole"),
         (plain, calls("ask"), &["--seconds", "0"], "number of seconds"),
     ] {
         let ran = bench(&policy, &log, args);

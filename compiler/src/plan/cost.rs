@@ -1,5 +1,7 @@
 //! What a step costs, in tenths of a nanosecond on a current core. Only the order of the costs matters.
 
+use tracelaw_runtime::layout::{OPEN_VARIABLES, READY};
+
 use super::{Classifier, LANE_STATES, Members, Rule, View};
 
 /// Lanes are taken unseen for so many rules.
@@ -11,8 +13,6 @@ const LANES: usize = 55;
 /// Reading the record of a group of lanes, or of a classifier, that the runtime does not keep ready; tables are stepped
 /// without.
 const UNREADY: [usize; 2] = [250, 60];
-/// Groups and classifiers that it keeps ready.
-const READY: usize = 6;
 /// Putting in order what the groups say.
 const ORDER: usize = 50;
 /// One word of lanes by its state bits: loads and operations.
@@ -62,9 +62,6 @@ pub(super) fn classifier(classifier: &Classifier) -> usize {
         Classifier::Diagram { props, .. } => 30 * props.div_ceil(2),
     }
 }
-
-/// State bits and inputs of open lanes together, at the most.
-const OPEN_VARIABLES: usize = 6;
 
 /// Whether a rule fits open lanes.
 pub(super) fn fits_open(rule: &Rule) -> bool {

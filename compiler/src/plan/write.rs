@@ -2,7 +2,13 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use tracelaw_runtime::{Automaton, Letter, wire::SHARED};
+use tracelaw_runtime::{
+    Automaton, Letter,
+    layout::{
+        CLASSIFIER, DIAGRAM, DIAGRAMS, DIRECT, GATHER, GROUP, HEAD, LANE_WORDS, LANES, NEVER, OPEN_LANES,
+        OPEN_OUTPUTS, QUAD, RULE, SHARED, TABLE, WIDE_TABLE,
+    },
+};
 
 use super::{
     Classifier, ClassifierPlan, Cluster, GroupKind, GroupPlan, Members, PlanOptions, Planned, Product, Rule,
@@ -19,12 +25,6 @@ pub(super) struct Group {
     pub(super) cluster: Option<usize>,
     pub(super) members: Members,
 }
-
-/// Words of the head and of the records, as the runtime reads them.
-const HEAD: usize = 8;
-const RULE: usize = 8;
-const CLASSIFIER: usize = 8;
-const GROUP: usize = 16;
 
 /// Tables behind the records. Equal ones are written once if they are short.
 struct Blobs {
@@ -151,7 +151,7 @@ pub(super) fn write<W: AsRef<[u32]>>(
         });
     }
     if clusters.is_empty() {
-        classifier_records.push([2, 1, 1 << 31, 0, 0, 0, 0, 0]);
+        classifier_records.push([DIAGRAM, 1, 1 << 31, 0, 0, 0, 0, 0]);
     }
     let counts = [options.prop_len, rules.len(), classifier_len, groups.len(), state_len as usize, 0, 0, 0];
     let mut section: Vec<u8> = counts.iter().flat_map(|&n| (n as u32).to_le_bytes()).collect();
@@ -186,10 +186,6 @@ struct Record {
     verdicts: u32,
 }
 
-const LANES: u32 = 8;
-const DIAGRAMS: u32 = 16;
-const OPEN: u32 = 32;
-
 impl Record {
     fn words(&self) -> [u32; GROUP] {
         [
@@ -216,9 +212,9 @@ impl Record {
         match self.kind {
             LANES => self.states * self.shape * 8,
             // The state words of all words of lanes.
-            OPEN => self.states * 8,
-            DIAGRAMS => 4,
-            width => width,
+            OPEN_LANES => self.states * 8,
+            TABLE => 2,
+            _ => 4,
         }
     }
 }
@@ -241,7 +237,7 @@ fn table(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, product: &Prod
     let columns = classes.next_power_of_two();
     let places: Vec<usize> = product.rules.iter().map(|&r| view.slot(r)).collect();
     // A state is kept as the index of its row's first entry.
-    let width = if product.states * columns <= 1 << 16 { 2 } else { 4 };
+    let (kind, width) = if product.states * columns <= 1 << 16 { (TABLE, 2) } else { (WIDE_TABLE, 4) };
     let row = |state: u32| state as usize * columns;
     let mut next = Vec::with_capacity(product.states * columns * width);
     let mut marks = Vec::with_capacity(product.states * columns);
@@ -285,7 +281,7 @@ fn table(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, product: &Prod
         [plane(0), plane(1)]
     });
     record.verdicts = blobs.put(planes.flat_map(u64::to_le_bytes).collect());
-    record.kind = width as u32;
+    record.kind = kind;
     record.states = product.states as u32;
     record.shape = columns.ilog2();
     record.table_len = next.len() as u32;
@@ -305,7 +301,7 @@ fn table(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, product: &Prod
 fn lanes(record: &mut Record, blobs: &mut Blobs, view: &View<'_>, members: &[usize], bits: usize) {
     let (codes, outputs) = (1usize << bits, bits + 2);
     // One word, or blocks of four.
-    let width = if members.len() <= 64 { 1 } else { 4 };
+    let width = if members.len() <= 64 { 1 } else { LANE_WORDS };
     let blocks = members.len().div_ceil(64 * width);
     let mut coefficients = Vec::with_capacity(view.classes() * blocks * outputs * codes * width * 8);
     let mut initial = vec![0u64; blocks * bits * width];
@@ -361,9 +357,6 @@ fn open<W: AsRef<[u32]>>(
     (bits, inputs): (usize, usize),
     prop_len: usize,
 ) {
-    const OUTPUTS: usize = 7;
-    // Ways in which four propositions can hold.
-    const QUAD: usize = 16;
     let (outputs, variables) = (1 + bits, bits + inputs);
     let mut table = Vec::new();
     let mut initial = Vec::new();
@@ -394,7 +387,7 @@ fn open<W: AsRef<[u32]>>(
             }
         }
         let mut terms = Vec::new();
-        let mut counts = [0u32; OUTPUTS];
+        let mut counts = [0u32; OPEN_OUTPUTS];
         for (coefficients, count) in coefficients.iter().zip(&mut counts) {
             for (product, &coefficient) in coefficients.iter().enumerate().filter(|(_, c)| **c != 0) {
                 *count += 1;
@@ -408,7 +401,7 @@ fn open<W: AsRef<[u32]>>(
         table.extend(head.into_iter().chain(counts));
         initial.extend(start);
     }
-    record.kind = OPEN;
+    record.kind = OPEN_LANES;
     record.states = initial.len() as u32;
     record.shape = rules.len().div_ceil(64) as u32;
     record.table_len = table.len() as u32 * 4;
@@ -517,17 +510,17 @@ fn classifier(blobs: &mut Blobs, cluster: &Cluster) -> [u32; CLASSIFIER] {
     match &cluster.classifier {
         Classifier::Direct(direct) => {
             let (at, len) = table(direct);
-            [0, classes, 0, 0, at, len, 0, 0]
+            [DIRECT, classes, 0, 0, at, len, 0, 0]
         }
         Classifier::Gather { props, table: gathered } => {
             let (at, len) = table(gathered);
             let runs = runs(props);
             let place = blobs.words(runs.iter().flatten().copied());
-            [1, classes, 0, 0, at, len, place, runs.len() as u32 * 16]
+            [GATHER, classes, 0, 0, at, len, place, runs.len() as u32 * 16]
         }
         Classifier::Diagram { nodes, root, .. } => {
             let place = blobs.words(nodes.iter().flatten().copied());
-            [2, classes, *root, 0, 0, 0, place, nodes.len() as u32 * 12]
+            [DIAGRAM, classes, *root, 0, 0, 0, place, nodes.len() as u32 * 12]
         }
     }
 }
@@ -579,7 +572,7 @@ fn distances<W: AsRef<[u32]>>(automaton: &Automaton<W>, rule: &Rule) -> Vec<u32>
             }
         }
     }
-    let mut distance = vec![u32::MAX; rule.states];
+    let mut distance = vec![NEVER; rule.states];
     let mut queue = VecDeque::new();
     for (state, verdict) in rule.verdicts.iter().enumerate() {
         if verdict.accepts() {
@@ -589,7 +582,7 @@ fn distances<W: AsRef<[u32]>>(automaton: &Automaton<W>, rule: &Rule) -> Vec<u32>
     }
     while let Some(state) = queue.pop_front() {
         for &from in &before[state as usize] {
-            if distance[from as usize] == u32::MAX {
+            if distance[from as usize] == NEVER {
                 distance[from as usize] = distance[state as usize] + 1;
                 queue.push_back(from);
             }

@@ -4,15 +4,9 @@ use super::{Group, Note, Place, Record};
 use crate::{
     Change, Symbol, Verdict,
     arch::{self, Kernel},
-    monitor::BLOCK,
+    layout::{BLOCK, LANE_BITS, LANE_WORDS as WIDE},
     wire::{Budget, Bytes},
 };
-
-/// The most state bits of a lane.
-const MAX_BITS: usize = 3;
-
-/// Words of a block, where one word does not hold all rules.
-const WIDE: usize = 4;
 
 /// Rules of at most eight states, 64 in a word: each lane's state is one bit in each of `bits` words, and a class of
 /// letters turns the old bits into the new ones by polynomials over GF(2) whose coefficients are words.
@@ -100,7 +94,7 @@ impl<'a> Lanes<'a> {
         states: &dyn Fn(usize) -> u32,
         budget: &mut Budget,
     ) -> Result<(), &'static str> {
-        if !(1..=MAX_BITS).contains(&self.bits) {
+        if !(1..=LANE_BITS).contains(&self.bits) {
             return Err("lanes of no such width");
         }
         let rows = (class_len as usize).checked_mul(self.blocks);
@@ -118,7 +112,7 @@ impl<'a> Lanes<'a> {
         }
         budget.take(&[self.coefficients])?;
         let row = row_len(self.bits, self.width);
-        let breach = |row: &[u8]| row.iter().rev().take(row.len() / (self.bits + 2)).any(|byte| *byte != 0);
+        let breach = |row: &[u8]| row.iter().rev().take((8 << self.bits) * self.width).any(|byte| *byte != 0);
         if self.unbreakable && self.coefficients.chunks_exact(row.max(1)).any(breach) {
             return Err("an edge breaks a rule against what is said");
         }

@@ -3,18 +3,13 @@
 use super::{Group, Note, Place, Record};
 use crate::{
     Change, Letter, Verdict,
+    layout::{OPEN_OUTPUTS, OPEN_VARIABLES, QUAD},
     wire::{Budget, Bytes},
 };
 
-/// State bits and inputs of a lane together, at the most.
-const MAX_VARIABLES: usize = 6;
 /// Words of a word's record: state bits, inputs, number of quads and their offset, offset of the masks, offset of the
 /// terms, terms of each output.
-const RECORD: usize = 6 + MAX_OUTPUTS;
-/// The most outputs: "breach" and the new state bits.
-const MAX_OUTPUTS: usize = 1 + MAX_VARIABLES;
-/// Ways in which the propositions of a quad can hold.
-const QUAD: usize = 16;
+const RECORD: usize = 6 + OPEN_OUTPUTS;
 /// Bytes of a term: the number of the product, zero, the coefficient.
 const TERM: usize = 16;
 
@@ -43,14 +38,14 @@ struct Word<'a> {
     quads: &'a [u8],
     masks: &'a [u8],
     terms: &'a [u8],
-    counts: [u32; MAX_OUTPUTS],
+    counts: [u32; OPEN_OUTPUTS],
 }
 
 /// What an event does to 64 lanes.
 struct News {
     /// The old and the new state bits, each the first of so many words.
-    old: [u64; MAX_VARIABLES],
-    new: [u64; MAX_VARIABLES],
+    old: [u64; OPEN_VARIABLES],
+    new: [u64; OPEN_VARIABLES],
     /// The lanes that have moved or are broken, or, if only breaches are told, those that are broken.
     told: u64,
     breach: u64,
@@ -98,7 +93,7 @@ impl<'a> Open<'a> {
             let word = word.ok_or("the tables of a word of lanes are not there")?;
             budget.take(&[word.terms])?;
             let variables = word.bits.saturating_add(word.inputs);
-            if word.bits == 0 || variables > MAX_VARIABLES {
+            if word.bits == 0 || variables > OPEN_VARIABLES {
                 return Err("lanes of no such width");
             }
             let past = word.counts.iter().skip(1 + word.bits).any(|&n| n != 0);
@@ -165,7 +160,7 @@ impl<'a> Open<'a> {
             let slot = word * 64 + lane as usize;
             let is = |word: u64| (word >> lane & 1) as u32;
             let verdicts = self.verdicts.u16(slot * 2).unwrap_or(0);
-            let verdict = |words: &[u64; MAX_VARIABLES]| {
+            let verdict = |words: &[u64; OPEN_VARIABLES]| {
                 let code =
                     words.iter().enumerate().take(bits).fold(0, |code, (b, word)| code | is(*word) << b);
                 Verdict::from_bits(verdicts.wrapping_shr(code * 2))
@@ -194,8 +189,8 @@ impl<'a> Open<'a> {
 impl Word<'_> {
     /// The inputs, the first `INPUTS` of so many.
     #[inline]
-    fn gather<const INPUTS: usize>(&self, letter: Letter<'_>) -> [u64; MAX_VARIABLES - 1] {
-        let mut inputs = [0; MAX_VARIABLES - 1];
+    fn gather<const INPUTS: usize>(&self, letter: Letter<'_>) -> [u64; OPEN_VARIABLES - 1] {
+        let mut inputs = [0; OPEN_VARIABLES - 1];
         let masks = self.masks.as_chunks::<8>().0;
         for (i, quad) in self.quads.as_chunks::<4>().0.iter().enumerate() {
             let quad = u32::from_le_bytes(*quad) as usize;
@@ -218,7 +213,7 @@ impl Word<'_> {
         letter: Letter<'_>,
         note: &impl Note,
     ) -> News {
-        let mut variables = [0; MAX_VARIABLES];
+        let mut variables = [0; OPEN_VARIABLES];
         for (b, variable) in variables.iter_mut().enumerate().take(self.bits) {
             *variable = Bytes(state).u64(at + b * 8).unwrap_or(0);
         }
@@ -242,7 +237,7 @@ impl Word<'_> {
             }
         }
         let mut terms = self.terms.as_chunks::<TERM>().0;
-        let mut outputs = [0; MAX_OUTPUTS];
+        let mut outputs = [0; OPEN_OUTPUTS];
         for (output, &count) in outputs.iter_mut().zip(&self.counts).take(1 + self.bits) {
             let Some((own, rest)) = terms.split_at_checked(count as usize) else { break };
             for term in own {

@@ -3,11 +3,9 @@
 use super::{Group, Note, Place, Record};
 use crate::{
     Change, Symbol, Verdict,
+    layout::{SLOTS, TABLE, WIDE_TABLE},
     wire::{Budget, Bytes},
 };
-
-/// Slots at most: which of them an edge breaks is one word.
-const MAX_SLOTS: usize = 64;
 
 /// Whether an edge's mark says something that is asked for.
 #[inline]
@@ -30,12 +28,12 @@ pub(super) fn step_quietly<N: Note>(
         section.u8(marks as usize + entry).is_some_and(|mark| !has_news(mark, note)).then_some(())
     };
     match kind {
-        2 => {
+        TABLE => {
             let entry = entry(u32::from(Bytes(state.bytes()).u16(place)?));
             quiet(entry)?;
             state.put(place, section.u16(table as usize + entry * 2)?.to_le_bytes());
         }
-        4 => {
+        WIDE_TABLE => {
             let entry = entry(Bytes(state.bytes()).u32(place)?);
             quiet(entry)?;
             state.put(place, section.u32(table as usize + entry * 4)?.to_le_bytes());
@@ -77,7 +75,7 @@ impl<'a> Table<'a> {
         let allowed_words = (class_len as usize).div_ceil(64);
         Some(Table {
             next: Bytes(record.table),
-            wide: record.kind == 4,
+            wide: record.kind == WIDE_TABLE,
             shift: shape,
             states,
             initial: record.initial,
@@ -99,7 +97,7 @@ impl<'a> Table<'a> {
     ) -> Result<(), &'static str> {
         budget.take(&[self.next.0, self.marks, self.parts.0])?;
         let entries = self.marks.len();
-        if slots > MAX_SLOTS
+        if slots > SLOTS
             || !self.is_row(self.initial)
             || 1u64 << self.shift < u64::from(class_len)
             || u32::try_from(entries).is_err()
