@@ -29,10 +29,13 @@ pub struct Race {
     pub sessions: usize,
     /// Steps of all sessions.
     pub events: usize,
+    /// Steps, from the start of the log, after which the engines' verdicts were compared: all, or as many as there was
+    /// time for.
+    pub compared: usize,
     /// Rules that were raced.
     pub rules: usize,
     /// Rules that were not, and why.
-    pub left_out: Vec<(String, &'static str)>,
+    pub left_out: Vec<(String, String)>,
     /// The engines, the compiled ones first.
     pub engines: Vec<Timing>,
 }
@@ -63,7 +66,7 @@ pub enum RaceError {
     Nothing(&'static str),
     /// Two engines disagree: a fault of ours.
     Disagreement {
-        /// The rule.
+        /// The rule; empty where it is about all.
         rule: String,
         /// What each said.
         what: String,
@@ -75,6 +78,9 @@ impl fmt::Display for RaceError {
         match self {
             RaceError::Policy(report) => write!(f, "mistakes in the policy: {report}"),
             RaceError::Nothing(what) => f.write_str(what),
+            RaceError::Disagreement { rule, what } if rule.is_empty() => {
+                write!(f, "an engine refuses the rules: {what}; please report this")
+            }
             RaceError::Disagreement { rule, what } => {
                 write!(f, "the engines disagree on rule `{rule}`: {what}; please report this")
             }
@@ -83,6 +89,13 @@ impl fmt::Display for RaceError {
 }
 
 impl std::error::Error for RaceError {}
+
+impl RaceError {
+    /// An engine refuses what the compiler made.
+    fn fault(e: impl fmt::Display) -> RaceError {
+        RaceError::Disagreement { rule: String::new(), what: e.to_string() }
+    }
+}
 
 /// The letters of each session, one after the other.
 struct Log {
@@ -241,7 +254,7 @@ pub fn race(policy: &Policy, events: &[Event], budget: Duration) -> Result<Race,
             (None, None) => None,
         };
         match why {
-            Some(why) => left_out.push((rule.id.clone(), why)),
+            Some(why) => left_out.push((rule.id.clone(), why.to_owned())),
             None => rules.push(rule),
         }
     }
@@ -271,28 +284,23 @@ pub fn race(policy: &Policy, events: &[Event], budget: Duration) -> Result<Race,
         one_of_all: policy.one_per_event,
         ..PlanOptions::default()
     };
-    let fault = |e: &dyn fmt::Display| RaceError::Disagreement { rule: String::new(), what: e.to_string() };
-    let planned = plan(&automata, &options).map_err(|e| fault(&e))?;
-    let set = RuleSet::from_section(&planned.section, 0).map_err(|e| fault(&e))?;
+    let planned = plan(&automata, &options).map_err(RaceError::fault)?;
+    let set = RuleSet::from_section(&planned.section, 0).map_err(RaceError::fault)?;
     let fast: Vec<Fast> = rules
         .iter()
         .map(|rule| Fast::new(&rule.formula, &policy.vocabulary))
         .collect::<Result<_, _>>()
-        .map_err(|e| fault(&e))?;
+        .map_err(RaceError::fault)?;
     let mut textbook = Vec::new();
     for rule in &rules {
-        if let Ok(able) = Textbook::new(&rule.formula, &policy.vocabulary) {
-            textbook.push(able);
-        } else {
-            left_out.push((
-                rule.id.clone(),
-                "textbook progression alone: it looks back, or its bounds are too large",
-            ));
+        match Textbook::new(&rule.formula, &policy.vocabulary) {
+            Ok(able) => textbook.push(able),
+            Err(e) => left_out.push((rule.id.clone(), format!("by the textbook alone: {e}"))),
         }
     }
-    agree(policy, &rules, &log, &compiled, &set, budget)?;
+    let compared = agree(policy, &rules, &log, &compiled, &set, budget)?;
 
-    let state = MonitorState::new(&set, vec![0; set.state_len()]).map_err(|e| fault(&e))?;
+    let state = MonitorState::new(&set, vec![0; set.state_len()]).map_err(RaceError::fault)?;
     let mut engines: Vec<Box<dyn Engine + '_>> = vec![
         Box::new(Sets { rules: set, state, breaches: 0 }),
         Box::new(OneByOne { compiled: &compiled, states: Vec::new() }),
@@ -323,7 +331,14 @@ pub fn race(policy: &Policy, events: &[Event], budget: Duration) -> Result<Race,
         }
     });
     let engines = timings.collect();
-    Ok(Race { sessions: log.sessions.len(), events: log.events(), rules: rules.len(), left_out, engines })
+    Ok(Race {
+        sessions: log.sessions.len(),
+        events: log.events(),
+        compared,
+        rules: rules.len(),
+        left_out,
+        engines,
+    })
 }
 
 /// Nanoseconds per event, and the events read: the log again and again, or as much of it as there is time for.
@@ -345,7 +360,8 @@ fn time(engine: &mut dyn Engine, log: &Log, slice: Duration) -> (f64, usize) {
     (start.elapsed().as_nanos() as f64 / events as f64, events)
 }
 
-/// Whether all engines say the same of each rule on each session, as far as there is time to look.
+/// Steps all engines side by side and compares their answers after every event, as far as there is time: the number of
+/// events that were compared.
 fn agree(
     policy: &Policy,
     rules: &[&Rule],
@@ -353,52 +369,84 @@ fn agree(
     compiled: &[Compiled],
     set: &RuleSet<'_>,
     budget: Duration,
-) -> Result<(), RaceError> {
+) -> Result<usize, RaceError> {
     let start = Instant::now();
-    let fault = |rule: &Rule, what: String| Err(RaceError::Disagreement { rule: rule.id.clone(), what });
+    let fault = |rule: &Rule, what: String| RaceError::Disagreement { rule: rule.id.clone(), what };
+    let mut together = MonitorState::new(set, vec![0; set.state_len()]).map_err(RaceError::fault)?;
+    let mut rivals: Vec<Rival<'_>> =
+        rules.iter().zip(compiled).map(|(rule, compiled)| Rival::new(rule, compiled, policy)).collect();
+    let mut compared = 0;
     for letters in &log.sessions {
-        let mut state = match MonitorState::new(set, vec![0; set.state_len()]) {
-            Ok(state) => state,
-            Err(e) => return Err(RaceError::Disagreement { rule: String::new(), what: e.to_string() }),
-        };
-        letters.chunks_exact(log.words).for_each(|letter| set.step(&mut state, Letter(letter), |_| {}));
-        for (i, (rule, compiled)) in rules.iter().zip(compiled).enumerate() {
-            let automaton = &compiled.automaton;
-            let own = letters
-                .chunks_exact(log.words)
-                .fold(automaton.initial(), |s, letter| automaton.step(s, Letter(letter)).state);
-            let (together, alone) = (set.verdict(&state, i as u32), automaton.verdict(own));
-            if together != alone {
-                return fault(rule, format!("{together} together, {alone} alone"));
+        set.reset(&mut together);
+        rivals.iter_mut().for_each(Rival::restart);
+        for letter in letters.chunks_exact(log.words) {
+            if compared > 0 && start.elapsed() > budget {
+                return Ok(compared);
             }
+            set.step(&mut together, Letter(letter), |_| {});
+            for ((i, rival), rule) in rivals.iter_mut().enumerate().zip(rules) {
+                let all = set.verdict(&together, i as u32);
+                rival.step(Letter(letter), all, policy.semantics).map_err(|what| fault(rule, what))?;
+            }
+            compared += 1;
+        }
+    }
+    Ok(compared)
+}
+
+/// One rule as every engine but the set steps it.
+struct Rival<'a> {
+    compiled: &'a Compiled,
+    state: u32,
+    fast: Option<Fast>,
+    textbook: Option<Textbook>,
+}
+
+impl Rival<'_> {
+    fn new<'a>(rule: &Rule, compiled: &'a Compiled, policy: &Policy) -> Rival<'a> {
+        Rival {
+            compiled,
+            state: compiled.automaton.initial(),
+            fast: Fast::new(&rule.formula, &policy.vocabulary).ok(),
+            textbook: Textbook::new(&rule.formula, &policy.vocabulary).ok(),
+        }
+    }
+
+    fn restart(&mut self) {
+        self.state = self.compiled.automaton.initial();
+        self.fast.iter_mut().for_each(Fast::restart);
+        self.textbook.iter_mut().for_each(Textbook::restart);
+    }
+
+    /// Reads a letter, after which the set says `together`.
+    fn step(&mut self, letter: Letter<'_>, together: Verdict, semantics: Semantics) -> Result<(), String> {
+        self.state = self.compiled.automaton.step(self.state, letter).state;
+        let alone = self.compiled.automaton.verdict(self.state);
+        if together != alone {
+            return Err(format!("{together} together, {alone} alone"));
+        }
+        if let Some(fast) = &mut self.fast {
+            fast.step(letter);
             // Progression does not know which letters are ruled out, and decides later than an automaton.
-            let Ok(mut fast) = Fast::new(&rule.formula, &policy.vocabulary) else { continue };
-            letters.chunks_exact(log.words).for_each(|letter| fast.step(Letter(letter)));
-            let progressed = fast.verdict(policy.semantics);
-            let late = !progressed.is_final();
-            let same = if late { alone.is_final() || progressed == alone } else { progressed == alone };
-            let accepts = policy.semantics == Semantics::Infinite
+            let progressed = fast.verdict(semantics);
+            let same = progressed == alone || alone.is_final() && !progressed.is_final();
+            let accepts = semantics == Semantics::Infinite
                 || alone == Verdict::Violated
                 || progressed.accepts() == alone.accepts();
             if !same || !accepts {
-                return fault(rule, format!("{alone} compiled, {progressed} by progression"));
+                return Err(format!("{alone} compiled, {progressed} by progression"));
             }
-            let Ok(mut textbook) = Textbook::new(&rule.formula, &policy.vocabulary) else { continue };
-            for letter in letters.chunks_exact(log.words) {
-                if textbook.decided().is_some() || start.elapsed() > budget {
-                    break;
+        }
+        if let Some(textbook) = &mut self.textbook {
+            match textbook.decided() {
+                // What it has decided is about all traces that go on, so not about the one that ends there.
+                Some(value) if value != alone.accepts() => {
+                    return Err(format!("{alone} compiled, {value} by the textbook"));
                 }
-                textbook.step(Letter(letter));
-            }
-            if let Some(value) = textbook.decided()
-                && fast.decided(Semantics::Infinite).is_some_and(|other| other != value)
-            {
-                return fault(rule, format!("{value} by the textbook, {} at its best", !value));
+                Some(_) => {}
+                None => textbook.step(letter),
             }
         }
-        if start.elapsed() > budget {
-            break;
-        }
+        Ok(())
     }
-    Ok(())
 }

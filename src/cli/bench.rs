@@ -9,7 +9,7 @@ use tracelaw::ingest::{self, Collected, Format};
 use tracelaw::race::{Race, RaceError, race};
 use tracelaw::report::{clean, place_name};
 
-use super::{Ended, Failure, human_output, input, plain_output, say, say_error};
+use super::{Ended, Failure, human_output, input, plain_output, say_error};
 
 const EXAMPLE: &str = "\
 Example:
@@ -18,7 +18,8 @@ Example:
 The log is read and labelled once. Then, on one thread and in turn, the policy's rules are stepped over all sessions: compiled
 (together as `check` steps them, and one by one), by formula progression at its best, and by that of the textbook. Times are
 medians of 5 rounds; an engine that does not get through the log in its time is measured on the start of it, and the table says
-on how many events. Before that the verdicts are compared. After a violation every engine stops, whatever the policy says.
+on how many events. Before that the engines' verdicts are compared, event by event, as far as there is time. After a violation every
+engine stops, whatever the policy says; an artifact's rules are compiled anew for that.
 
 Exit status: 0 the race was run, 2 it could not be: the input was at fault, or two engines disagree.";
 
@@ -72,9 +73,6 @@ pub(super) fn run(args: &Args) -> Result<Ended, Failure> {
         out.flush()?;
         return Ok(Ended::Well);
     }
-    for (rule, why) in &race.left_out {
-        say(&format!("left out: rule `{}`: {why}", clean(rule)));
-    }
     table(&race)?;
     Ok(Ended::Well)
 }
@@ -95,15 +93,23 @@ fn object(race: &Race) -> serde_json::Value {
         race.left_out.iter().map(|(rule, why)| json!({ "rule": rule, "why": why })).collect();
     json!({
         "sessions": race.sessions, "events": race.events, "rules": race.rules, "left_out": left_out,
-        "verdicts_agree": true, "engines": engines,
+        "verdicts_agree": true, "events_compared": race.compared, "engines": engines,
     })
 }
 
 fn table(race: &Race) -> std::io::Result<()> {
     let mut out = human_output();
+    for (rule, why) in &race.left_out {
+        writeln!(out, "left out: rule `{}`: {why}", clean(rule))?;
+    }
+    let compared = if race.compared < race.events {
+        format!("the first {} (more time compares more)", race.compared)
+    } else {
+        "every one".to_owned()
+    };
     writeln!(
         out,
-        "{} rules, {} sessions, {} events; all verdicts agree",
+        "{} rules, {} sessions, {} events; all verdicts agree after {compared}",
         race.rules, race.sessions, race.events
     )?;
     writeln!(

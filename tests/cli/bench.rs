@@ -9,7 +9,8 @@ fn rule(id: &str, more: &str) -> String {
 fn bench(policy: &str, log: &str, args: &[&str]) -> Ran {
     let folder = Folder::new();
     let (policy, log) = (folder.file("policy.toml", policy), folder.file("log.jsonl", log));
-    run(&[&["bench", &policy, &log, "--seconds", "0.2"], args].concat())
+    let seconds: &[&str] = if args.contains(&"--seconds") { &[] } else { &["--seconds", "0.2"] };
+    run(&[&["bench", &policy, &log], seconds, args].concat())
 }
 
 /// Two rules for all engines, one that the textbook method lacks, two that are not raced.
@@ -31,7 +32,7 @@ fn every_engine_is_timed_on_what_it_can_do() {
     let lines = ran.lines();
     let [race] = lines.as_slice() else { panic!("{ran:?}") };
     assert_eq!((&race["sessions"], &race["events"], &race["rules"]), (&1.into(), &4.into(), &3.into()));
-    assert_eq!(race["verdicts_agree"], true);
+    assert_eq!((&race["verdicts_agree"], &race["events_compared"]), (&true.into(), &4.into()));
     let engines = race["engines"].as_array().unwrap();
     let rules: Vec<_> =
         engines.iter().map(|e| (e["engine"].as_str().unwrap(), e["rules"].as_u64().unwrap())).collect();
@@ -67,7 +68,19 @@ fn rules_that_an_engine_cannot_step_are_named() {
     let ran = bench(&policy(), &log, &[]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.out.contains("all verdicts agree") && ran.out.contains("progression, textbook"), "{ran:?}");
-    assert!(ran.err.contains("`keyed`") && ran.err.contains("`precedence`"), "{ran:?}");
+    assert!(ran.out.contains("`keyed`") && ran.out.contains("`precedence`"), "{ran:?}");
+}
+
+/// A short race says how far it has compared.
+#[test]
+fn what_was_not_compared_is_told() {
+    let log = calls(&"ask:A answer:A ".repeat(50_000));
+    let ran = bench(&policy(), &log, &["--seconds", "0.01"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("100000 events; all verdicts agree after the first "), "{ran:?}");
+    let race = &bench(&policy(), &log, &["--seconds", "0.01", "--json"]).lines()[0];
+    let compared = race["events_compared"].as_u64().unwrap();
+    assert!((1..100_000).contains(&compared), "{race}");
 }
 
 /// After a breach all engines stop, also where the policy asks for a repair or a fresh start.
