@@ -40,6 +40,13 @@ fn responses(count: usize, vocabulary: &[String]) -> Vec<Automaton<Vec<u32>>> {
         .collect()
 }
 
+/// Rules of one shape that any event can break: every `p(2i+1)` has a `p(2i)` of its own before it.
+fn alternate_precedences(count: usize, vocabulary: &[String]) -> Vec<Automaton<Vec<u32>>> {
+    (0..count)
+        .map(|i| rule(&format!("G(p{b} -> Y(!p{b} S p{a}))", a = 2 * i, b = 2 * i + 1), vocabulary))
+        .collect()
+}
+
 struct Set {
     section: Vec<u8>,
     letters: Vec<Vec<u64>>,
@@ -101,6 +108,7 @@ fn step(c: &mut Criterion) {
         ("1 rule", Set::new(&responses(1, &few), 4, 1, &mut random)),
         ("8 rules", Set::new(&responses(8, &names(16)), 16, 1, &mut random)),
         ("32 rules of one shape", Set::new(&responses(32, &many), 64, 1, &mut random)),
+        ("32 breakable rules of one shape", Set::new(&alternate_precedences(32, &many), 64, 8, &mut random)),
         ("256 rules of one shape", Set::new(&responses(256, &many), 64, 1, &mut random)),
         ("1000 DECLARE rules, at random", Set::new(&declare, 64, 1, &mut random)),
         ("1000 DECLARE rules, mostly obeyed", Set::new(&declare, 64, 32, &mut random)),
