@@ -39,6 +39,11 @@ enum Kind<'a> {
 pub(crate) trait Note {
     /// Whether only breaches are asked for.
     const BREACHES: bool;
+    /// The same, where the type has no name.
+    #[inline]
+    fn breaches_only(&self) -> bool {
+        Self::BREACHES
+    }
     /// What follows is about that event.
     fn at(&mut self, _event: usize) {}
     fn note(&mut self, change: Change);
@@ -49,6 +54,13 @@ pub(crate) trait Place {
     fn bytes(&self) -> &[u8];
     fn put<const N: usize>(&mut self, at: usize, bytes: [u8; N]);
     fn put_words(&mut self, at: usize, words: &[u64]);
+}
+
+/// Puts the first bits of all lanes where a group's state is.
+fn put_initial(initial: &[u8], state: &mut impl Place, at: usize) {
+    for (i, word) in initial.as_chunks::<8>().0.iter().enumerate() {
+        state.put(at + i * 8, *word);
+    }
 }
 
 impl Place for &mut [u8] {

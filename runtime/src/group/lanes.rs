@@ -1,6 +1,6 @@
 //! Rules of few states side by side in the bits of words.
 
-use super::{Group, Note, Place, Record};
+use super::{Group, Note, Place, Record, put_initial};
 use crate::{
     Change, Symbol, Verdict,
     arch::{self, Kernel},
@@ -124,9 +124,7 @@ impl<'a> Lanes<'a> {
     }
 
     pub(super) fn reset(&self, state: &mut impl Place, at: usize) {
-        for (i, word) in self.initial.as_chunks::<8>().0.iter().enumerate() {
-            state.put(at + i * 8, *word);
-        }
+        put_initial(self.initial, state, at);
     }
 
     #[inline]
@@ -221,7 +219,7 @@ impl<'a> Lanes<'a> {
     ) {
         let mut bits = load::<BITS, 1>(state.get(group.at..).unwrap_or(&[]));
         let (mut event, mut rest) = (0, symbols);
-        if breaches_only(note) && self.unbreakable {
+        if note.breaches_only() && self.unbreakable {
             for symbol in core::mem::take(&mut rest) {
                 if let Some(row) = self.row::<BITS>(*symbol) {
                     bits = core::array::from_fn(|b| output(row, b, &bits));
@@ -230,7 +228,7 @@ impl<'a> Lanes<'a> {
         }
         while !rest.is_empty() {
             // Breaches are rare: a few events at once are asked whether there is any, and gone through again if so.
-            if breaches_only(note)
+            if note.breaches_only()
                 && let Some((ahead, after)) = rest.split_first_chunk::<AHEAD>()
             {
                 let (mut new, mut any) = (bits, 0);
@@ -321,11 +319,6 @@ impl<'a> Lanes<'a> {
 
 /// Events that are looked at together for breaches.
 const AHEAD: usize = 8;
-
-#[inline]
-const fn breaches_only<N: Note>(_: &N) -> bool {
-    N::BREACHES
-}
 
 /// One event through blocks of four words.
 struct Step<'s, 'a, P, N> {

@@ -1,6 +1,6 @@
 //! Rules of few states and few propositions side by side in the bits of words, whatever letters come.
 
-use super::{Group, Note, Place, Record};
+use super::{Group, Note, Place, Record, put_initial};
 use crate::{
     Change, Letter, Verdict,
     layout::{OPEN_OUTPUTS, OPEN_VARIABLES, QUAD},
@@ -118,9 +118,7 @@ impl<'a> Open<'a> {
     }
 
     pub(super) fn reset(&self, state: &mut impl Place, at: usize) {
-        for (i, word) in self.initial.as_chunks::<8>().0.iter().enumerate() {
-            state.put(at + i * 8, *word);
-        }
+        put_initial(self.initial, state, at);
     }
 
     #[inline]
@@ -248,14 +246,9 @@ impl Word<'_> {
         }
         let [breach, new @ ..] = outputs;
         let mut told = breach;
-        if !breaches_only(note) {
+        if !note.breaches_only() {
             told = new.iter().zip(variables).take(self.bits).fold(told, |told, (new, old)| told | new ^ old);
         }
         News { old: variables, new, told, breach }
     }
-}
-
-#[inline]
-const fn breaches_only<N: Note>(_: &N) -> bool {
-    N::BREACHES
 }
