@@ -4,7 +4,8 @@
 //! ```text
 //! cargo bench --bench progression
 //! ```
-//! All engines stop a rule at its verdict (`off`). The tests compare their verdicts, step by step.
+//! After a violation all engines stop a rule (`off`), or begin it afresh (`restart`, as TRAC's auditing does). The tests
+//! compare their verdicts, step by step.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "a bench that cannot go on has failed")]
 
 use std::hint::black_box;
@@ -14,7 +15,7 @@ use serde_json::Value;
 use tracelaw_compiler::plan::{PlanOptions, plan};
 use tracelaw_compiler::progress::{Fast, Textbook};
 use tracelaw_compiler::syntax::{Ast, Dialect, Limits, parse};
-use tracelaw_compiler::{AfterViolation, Options, compile};
+use tracelaw_compiler::{AfterViolation, Options, Semantics, compile};
 use tracelaw_corpora::generate::Random;
 use tracelaw_runtime::{Letter, MonitorState, RuleSet};
 
@@ -88,7 +89,13 @@ fn drawn() -> Job {
 
 fn progression(c: &mut Criterion) {
     let job = trucks().unwrap_or_else(drawn);
-    let options = Options { after_violation: Some(AfterViolation::Off), ..Options::default() };
+    race(c, "progression", &job, AfterViolation::Off);
+    race(c, "progression, restart", &job, AfterViolation::Restart);
+}
+
+fn race(c: &mut Criterion, name: &str, job: &Job, after: AfterViolation) {
+    let options = Options { after_violation: Some(after), ..Options::default() };
+    let restart = after == AfterViolation::Restart;
     let automata: Vec<_> =
         job.formulas.iter().map(|f| compile(f, &job.names, &options).unwrap().automaton).collect();
     let members: Vec<_> = automata.iter().collect();
@@ -96,7 +103,7 @@ fn progression(c: &mut Criterion) {
         plan(&members, &PlanOptions { prop_len: job.names.len(), ..PlanOptions::default() }).unwrap();
     let rules = RuleSet::from_section(&planned.section, 0).unwrap();
     let events: usize = job.sessions.iter().map(Vec::len).sum();
-    let mut group = c.benchmark_group("progression");
+    let mut group = c.benchmark_group(name);
     group.throughput(Throughput::Elements(events as u64));
     group.sample_size(10);
     let mut state = MonitorState::new(&rules, vec![0; rules.state_len()]).unwrap();
@@ -127,7 +134,14 @@ fn progression(c: &mut Criterion) {
         b.iter(|| {
             for session in black_box(&job.sessions) {
                 fast.iter_mut().for_each(Fast::restart);
-                session.iter().for_each(|letter| fast.iter_mut().for_each(|f| f.step(Letter(letter))));
+                for letter in session {
+                    for rule in &mut fast {
+                        rule.step(Letter(letter));
+                        if restart && rule.decided(Semantics::Finite) == Some(false) {
+                            rule.restart();
+                        }
+                    }
+                }
             }
         })
     });
@@ -136,7 +150,14 @@ fn progression(c: &mut Criterion) {
         b.iter(|| {
             for session in black_box(&job.sessions) {
                 textbook.iter_mut().for_each(Textbook::restart);
-                session.iter().for_each(|letter| textbook.iter_mut().for_each(|f| f.step(Letter(letter))));
+                for letter in session {
+                    for rule in &mut textbook {
+                        rule.step(Letter(letter));
+                        if restart && rule.decided() == Some(false) {
+                            rule.restart();
+                        }
+                    }
+                }
             }
         })
     });
