@@ -7,6 +7,31 @@ use crate::{
 
 /// The names in an artifact: propositions by their bit in a letter, rules by their place in the policy, and which rules
 /// each rule set holds.
+///
+/// Rules with one monitor per value, or with steps of their own, are sets of their own; this reads an event into each:
+///
+/// ```no_run
+/// # fn bytes() -> Vec<u8> { Vec::new() }
+/// use tracelaw_runtime::{Letter, MonitorState, Names, RuleSet, wire::File};
+///
+/// let artifact = bytes(); // what `tracelaw compile POLICY -o FILE.tlaw` wrote
+/// let file = File::open(&artifact)?;
+/// let names = Names::of(&file)?;
+/// let rules: Vec<&str> = names.rules().collect();
+/// let mut letter = vec![0; names.propositions().count().div_ceil(64)];
+/// if let Some(refund) = names.proposition("refund") {
+///     letter[refund as usize / 64] |= 1 << (refund % 64);
+/// }
+/// for (part, _) in file.sections(tracelaw_runtime::wire::Section::Rules).enumerate() {
+///     let set = RuleSet::part_of(&file, part)?;
+///     let of: Vec<u32> = names.rules_of(part as u32).collect();
+///     let mut session = MonitorState::new(&set, vec![0; set.state_len()])?;
+///     set.step(&mut session, Letter(&letter), |change| {
+///         println!("{}: {}", rules[of[change.rule as usize] as usize], change.verdict);
+///     });
+/// }
+/// # Ok::<(), tracelaw_runtime::LoadError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a> {
     section: Bytes<'a>,
